@@ -1,0 +1,121 @@
+"""What is wrong with overrides, all of them at once, in words that say what to write instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+
+from merlinkit.errors import ConfigError, did_you_mean
+
+__all__ = ["explain"]
+
+_UNKNOWN_KEY = re.compile(r"Could not override '([^']+)'")
+_UNKNOWN_CHOICE = re.compile(r"(?:Could not find|In '[^']+': Could not find) '([^']+)'")
+
+
+def explain(
+    error: HydraException, conf: Path, user_conf: Path | None, overrides: list[str]
+) -> ConfigError:
+    """Return an error that names every override that cannot be applied.
+
+    Parameters
+    ----------
+    error
+        What Hydra raised; it stops at the first problem.
+    conf, user_conf
+        Folders of configuration files.
+    overrides
+        What the user wrote.
+    """
+    groups = _groups(conf, user_conf)
+    choices = [item for item in overrides if item.split("=")[0] in groups]
+    problems: list[str] = []
+    good_choices: list[str] = []
+    for item in choices:
+        group, _, choice = item.partition("=")
+        # A sweep names several, separated by commas.
+        for single in choice.split(","):
+            if single not in groups[group] and single != "null":
+                known = sorted(groups[group])
+                problems.append(
+                    f"{group}={single}: no such choice.{did_you_mean(single, known)} "
+                    f"{group} can be {', '.join(known)}; your own go to conf/{group}/NAME.yaml"
+                )
+            elif "," not in choice:
+                good_choices.append(item)
+    keys: list[str] | None = None
+    for item in overrides:
+        if item in choices:
+            continue
+        failure = _failure(conf, user_conf, [*good_choices, item])
+        if failure is None:
+            continue
+        match = _UNKNOWN_KEY.search(str(failure))
+        if match is None:
+            problems.append(f"{item}: {str(failure).strip().splitlines()[0]}")
+            continue
+        if keys is None:
+            keys = [*_keys(conf, user_conf, good_choices), *groups]
+        problems.append(f"{match[1]} is not a setting.{_near(match[1], keys)}")
+    if not problems:
+        problems.append(" ".join(str(error).split()))
+    return ConfigError(problems)
+
+
+def _near(key: str, keys: list[str]) -> str:
+    """Suggest keys: of the whole name, else those whose last part is near."""
+    hint = did_you_mean(key, keys)
+    if hint:
+        return hint
+    last = key.rsplit(".", 1)[-1]
+    return did_you_mean(last, [name for name in keys if name.rsplit(".", 1)[-1] == last] or keys)
+
+
+def _groups(conf: Path, user_conf: Path | None) -> dict[str, set[str]]:
+    """Return the choices of each group."""
+    found: dict[str, set[str]] = {}
+    for folder in (conf, user_conf):
+        if folder is None:
+            continue
+        for group in sorted(path for path in folder.iterdir() if path.is_dir()):
+            names = {path.stem for path in group.glob("*.yaml")}
+            found.setdefault(group.name, set()).update(names)
+    return found
+
+
+def _compose(conf: Path, user_conf: Path | None, overrides: list[str]) -> DictConfig:
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(config_dir=str(conf), version_base="1.3", job_name="merlinkit"):
+        search = [] if user_conf is None else [f"hydra.searchpath=[file://{user_conf}]"]
+        return compose("config", overrides=[*search, *overrides], return_hydra_config=False)
+
+
+def _failure(conf: Path, user_conf: Path | None, overrides: list[str]) -> HydraException | None:
+    try:
+        _compose(conf, user_conf, overrides)
+    except HydraException as error:
+        return error
+    return None
+
+
+def _keys(conf: Path, user_conf: Path | None, choices: list[str]) -> list[str]:
+    try:
+        plain = OmegaConf.to_container(_compose(conf, user_conf, choices))
+    except HydraException:
+        return []
+    return list(_flat("", plain))
+
+
+def _flat(prefix: str, value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            name = f"{prefix}.{key}" if prefix else str(key)
+            yield name
+            yield from _flat(name, item)

@@ -1,0 +1,228 @@
+"""Writing any data set as parquet, once, so that later passes are fast and run on any engine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from merlinkit.data.dataset import SCHEMA_FILE, Dataset
+from merlinkit.data.failures import data_errors
+from merlinkit.data.malformed import MalformedRow
+from merlinkit.data.manifest import MANIFEST, FileEntry, Manifest, file_sha256, write_json
+from merlinkit.data.parquet import ParquetFile
+from merlinkit.data.sources import INCOMPLETE_MARKER
+from merlinkit.engine.base import Engine
+from merlinkit.engine.select import get_engine
+from merlinkit.errors import DataError, RunDirError
+
+__all__ = ["convert"]
+
+_RECORD_FORMAT = 1
+_RECORD = "_convert.json"
+
+
+def convert(
+    dataset: Dataset,
+    folder: str | os.PathLike[str],
+    *,
+    row_group_rows: int | None = None,
+    engine: Engine | None = None,
+) -> Dataset:
+    r"""Write each file of a data set as one parquet file and return the data set of those.
+
+    Parameters
+    ----------
+    dataset
+        What to write.
+    folder
+        Where to; it is made if it is not there. It must hold nothing but what an earlier call
+        for the same data set wrote.
+    row_group_rows
+        Rows of a row group; None leaves the choice to the engine.
+    engine
+        Moves parquet files and frames. Text files are parsed by the CPU, whatever is given. None
+        is a `CpuEngine`.
+
+    Returns
+    -------
+    Dataset
+        The parquet files, with the schema of the data set. Its `malformed` and that of the data
+        set hold the dropped rows.
+
+    Raises
+    ------
+    DataError
+        If a row is malformed or a value does not fit, naming file and line, or if no row is left.
+    RunDirError
+        If the folder holds other files or cannot be written to.
+
+    Notes
+    -----
+    Memory is bounded: files are read as streams, one after the other. Each parquet file appears
+    whole or not at all. Files that an earlier, interrupted call completed are not done again,
+    unless their source, options or types have changed since. Until all are done, the folder holds
+    ``_INCOMPLETE`` and cannot be read as a data set; then a `Manifest` takes its place.
+
+    Source files without rows get no file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "a.csv").write_text("user,price\n1,2.5\n2,3\n")
+    ...     data = convert(Dataset(Path(folder) / "a.csv"), Path(folder) / "parquet")
+    ...     data.num_rows(), [file.name for file in data.files]
+    (2, ['a.parquet'])
+    """
+    target = Path(folder)
+    runner = get_engine("cpu") if engine is None or dataset.is_text else engine
+    work = _Conversion(dataset, target, row_group_rows)
+    work.begin()
+    for index, (name, plan) in enumerate(dataset.scan_files()):
+        if not work.is_done(index, name):
+            source = work.source(index)
+            with data_errors():
+                rows = runner.sink(plan, target / f"{name}.parquet", row_group_rows=row_group_rows)
+            work.done(index, name, rows, source)
+    return work.finish()
+
+
+class _Conversion:
+    """The folder that is written and the record of what is complete in it."""
+
+    def __init__(self, dataset: Dataset, folder: Path, row_group_rows: int | None) -> None:
+        self.dataset = dataset
+        self.folder = folder
+        self.names = [name for name, _ in dataset.scan_files()]
+        # All that decides what a parquet file holds, besides its source.
+        how = {
+            "format": dataset.format,
+            "csv": repr(dataset.csv),
+            "schema": dataset.schema.to_polars().items(),
+            "row_group_rows": row_group_rows,
+        }
+        self.how = hashlib.sha256(repr(sorted(how.items(), key=str)).encode()).hexdigest()
+        self.entries: dict[str, dict[str, Any]] = {}
+
+    def begin(self) -> None:
+        """Make the folder ready, and take over what an earlier call completed."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._refuse_strangers()
+            self.entries = self._read_record()
+            (self.folder / INCOMPLETE_MARKER).touch()
+            (self.folder / MANIFEST).unlink(missing_ok=True)
+        except OSError as error:
+            raise RunDirError(f"cannot write to {self.folder}: {error.strerror}") from None
+
+    def _refuse_strangers(self) -> None:
+        ours = {f"{name}.parquet" for name in self.names} | {
+            INCOMPLETE_MARKER,
+            _RECORD,
+            MANIFEST,
+            SCHEMA_FILE,
+        }
+        strangers = sorted(path.name for path in self.folder.iterdir() if path.name not in ours)
+        for name in list(strangers):
+            if name.startswith(".tmp-"):  # what a killed call left
+                (self.folder / name).unlink()
+                strangers.remove(name)
+        if strangers:
+            raise RunDirError(
+                f"folder {self.folder} holds other files, such as {strangers[0]}; convert into an "
+                "empty folder"
+            )
+
+    def _read_record(self) -> dict[str, dict[str, Any]]:
+        try:
+            record = json.loads((self.folder / _RECORD).read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return {}
+        same = record.get("format") == _RECORD_FORMAT and record.get("how") == self.how
+        return dict(record["files"]) if same else {}
+
+    def source(self, index: int) -> dict[str, Any] | None:
+        """Return what tells whether a source is still the same; None if nothing can."""
+        if not self.dataset.files:
+            return None
+        path = self.dataset.files[index]
+        stat = path.stat()
+        return {
+            "path": str(path.absolute()),
+            "bytes": stat.st_size,
+            "modified": stat.st_mtime_ns,
+        }
+
+    def is_done(self, index: int, name: str) -> bool:
+        """Return whether the parquet file of a source is complete and up to date."""
+        entry = self.entries.get(name)
+        source = self.source(index)
+        if entry is None or source is None or entry["source"] != source:
+            return False
+        if not self._is_whole(self.folder / f"{name}.parquet", entry):
+            return False
+        if self.dataset.is_text:
+            file = self.dataset.files[index]
+            sample = [
+                MalformedRow(file, row["line"], row["text"], row["reason"])
+                for row in entry["malformed"]["sample"]
+            ]
+            self.dataset.malformed.record(file, entry["malformed"]["count"], sample)
+        return True
+
+    def _is_whole(self, path: Path, entry: dict[str, Any]) -> bool:
+        if entry["rows"] == 0:
+            return not path.exists()
+        try:
+            found = ParquetFile.read(path)
+        except DataError:
+            return False
+        return (found.rows, path.stat().st_size) == (entry["rows"], entry["bytes"])
+
+    def done(self, index: int, name: str, rows: int, source: dict[str, Any] | None) -> None:
+        """Record that a parquet file is complete; one without rows is removed."""
+        path = self.folder / f"{name}.parquet"
+        if rows == 0:
+            path.unlink()
+        entry: dict[str, Any] = {"source": source, "rows": rows}
+        if rows:
+            entry["bytes"] = path.stat().st_size
+            entry["sha256"] = file_sha256(path)
+        if self.dataset.is_text:
+            dropped = self.dataset.malformed
+            file = self.dataset.files[index]
+            entry["malformed"] = {
+                "count": dropped.counts.get(file, 0),
+                "sample": [
+                    {"line": row.line, "text": row.text, "reason": row.reason}
+                    for row in dropped.samples.get(file, ())
+                ],
+            }
+        self.entries[name] = entry
+        record = {"format": _RECORD_FORMAT, "how": self.how, "files": self.entries}
+        write_json(self.folder / _RECORD, record)
+
+    def finish(self) -> Dataset:
+        """Mark the folder as complete and return its data set."""
+        names = [name for name in self.names if self.entries[name]["rows"]]
+        if not names:
+            malformed = self.dataset.malformed
+            why = f": {malformed}" if malformed else ""
+            raise DataError(f"data set '{self.dataset.name}' has no rows{why}")
+        filled = [self.entries[name] for name in names]
+        paths = [self.folder / f"{name}.parquet" for name in names]
+        write_json(self.folder / SCHEMA_FILE, self.dataset.schema.to_dict())
+        files = [
+            FileEntry(path.name, entry["rows"], entry["bytes"], entry["sha256"])
+            for path, entry in zip(paths, filled, strict=True)
+        ]
+        rows = sum(entry["rows"] for entry in filled)
+        dropped = {str(file): count for file, count in self.dataset.malformed.by_file.items()}
+        Manifest(rows, tuple(files), self.dataset.schema, {"malformed": dropped}).save(self.folder)
+        (self.folder / INCOMPLETE_MARKER).unlink()
+        converted = Dataset(paths, schema=self.dataset.schema, name=self.dataset.name)
+        converted.malformed.update(self.dataset.malformed)
+        return converted

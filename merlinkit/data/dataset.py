@@ -1,0 +1,333 @@
+"""A data set: where rows come from, and the schema of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from merlinkit.data.csv import CsvReader
+from merlinkit.data.csv_options import CsvOptions
+from merlinkit.data.dtype_rules import plain_dtype
+from merlinkit.data.frames import frame_from
+from merlinkit.data.jsonl import JsonlReader
+from merlinkit.data.malformed import Malformed
+from merlinkit.data.parquet import ParquetReader, read_as
+from merlinkit.data.sources import Files, resolve_files, short_names
+from merlinkit.data.text_plan import TextReader, text_plan
+from merlinkit.dtypes import DTypeLike, dtype_from_name
+from merlinkit.errors import ArtifactError, DataError, ParameterError, SchemaError, did_you_mean
+from merlinkit.schema import Schema
+
+__all__ = ["SCHEMA_FILE", "Dataset"]
+
+SCHEMA_FILE = "schema.json"
+"""A schema of this name beside parquet files tells tags and domains of their columns."""
+
+
+class Dataset:
+    r"""Rows from files or a frame, as a lazy plan and a schema.
+
+    Making one reads footers and first rows, never whole files.
+
+    Parameters
+    ----------
+    source
+        * a file, a folder (all data files in it and below; names that start with ``.`` or ``_``
+          are left out), a glob (``**`` goes through folders), or a list of files and globs:
+          parquet, csv, tsv, jsonl and ndjson, text also gzipped;
+        * a polars DataFrame or LazyFrame, a pandas DataFrame, a pyarrow Table, or anything with
+          ``__arrow_c_stream__``.
+    format
+        ``"parquet"``, ``"csv"``, ``"tsv"`` or ``"jsonl"``; None goes by the names of the files.
+    csv
+        How csv and tsv files are written.
+    dtypes
+        Data types to read columns as, by name. For text files, types that are not given are
+        inferred from the first rows. For others, each value must fit the type it is given.
+    schema
+        The columns to read, in order, with their types, tags and domains. None reads all; a
+        ``schema.json`` beside parquet files is used where its columns match.
+    name
+        A name for messages and reports; None takes it from the source.
+    columns
+        The columns to read, in order, where no schema says so.
+
+    Attributes
+    ----------
+    schema : Schema
+        The columns. Categorical and Enum columns are String, Decimal is Float64, Array is List:
+        types that every engine has.
+    files : list of Path
+        The files, sorted; empty for a frame.
+    format : str
+        The format of the files, ``"frame"`` for a frame.
+    name : str
+        Its name.
+    notes : list of str
+        What one may want to know about how it is read, such as columns that were widened.
+    malformed : Malformed
+        Rows of text files that ``CsvOptions(on_malformed="skip")`` dropped, for each file as of
+        the last whole pass over it.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, a file is damaged or not what its name says, there are no rows,
+        or the files do not fit together. The message names file, line and column.
+    SchemaError
+        If a column that is named is not there or cannot have its type.
+    ParameterError
+        If the format is unknown or an option does not go with it.
+
+    Notes
+    -----
+    A column that is missing in some files, or has types that do not go together (Int64 and
+    String), is an error that lists them. Int32 and Int64 are read as Int64, with a note. Structs
+    are refused.
+
+    Text files are read by the CPU and parsed anew in every pass:
+    `merlinkit.data.convert.convert` writes them to parquet first. Errors in later rows of text
+    files surface when a plan runs; see `merlinkit.data.failures`.
+
+    Examples
+    --------
+    >>> data = Dataset(pl.DataFrame({"user": [1, 2], "city": ["Rome", None]}))
+    >>> data.schema.names, data.num_rows()
+    (['user', 'city'], 2)
+    >>> data.scan().select(pl.col("city").null_count()).collect().item()
+    1
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        format: str | None = None,
+        csv: CsvOptions | None = None,
+        dtypes: Mapping[str, DTypeLike] | None = None,
+        schema: Schema | None = None,
+        name: str | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> None:
+        self.files: list[Path] = []
+        self.notes: list[str] = []
+        self.malformed = Malformed()
+        self._frame: pl.LazyFrame | None = None
+        self._height: int | None = None
+        self._bytes: int | None = None
+        self._parquet: ParquetReader | None = None
+        self._text: TextReader | None = None
+        self._names: list[str] = []
+        self.csv = csv
+        wanted, given = _wanted(schema, columns, dtypes)
+
+        if isinstance(source, str | os.PathLike) or _is_list(source):
+            files = resolve_files(source, format)
+            self.files, self.format = list(files.paths), files.format
+            self._names = short_names(files.paths, files.root)
+            if csv is not None and self.format not in ("csv", "tsv"):
+                raise ParameterError(f"csv options were given for {self.format} files")
+            plain = self._read_files(files, given, wanted)
+            self.name = name or _name_of(source, files)
+        else:
+            frame = frame_from(source)
+            if frame is None:
+                raise DataError(
+                    f"a {type(source).__name__} is no source of data; expected a path, a list of "
+                    "paths, a glob, a folder, or a polars, pandas or pyarrow frame"
+                )
+            if format is not None or csv is not None:
+                raise ParameterError("format and csv options were given for a frame")
+            self.format = "frame"
+            self.name = name or "frame"
+            self._names = ["frame"]
+            plain = self._read_frame(frame, given, wanted)
+        self.schema = schema if schema is not None else Schema.from_polars(plain)
+        if schema is None and self.format == "parquet":
+            self._use_saved_schema(files.root, columns)
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def _read_files(
+        self,
+        files: Files,
+        dtypes: Mapping[str, pl.DataType],
+        columns: Sequence[str] | None,
+    ) -> pl.Schema:
+        if self.format == "parquet":
+            parquet = ParquetReader(self.files, dtypes, columns)
+            self._parquet, self.notes = parquet, parquet.notes
+            if parquet.num_rows == 0:
+                raise DataError(f"{_sources(self.files)}: no rows")
+            self._require_columns(parquet.schema)
+            return parquet.schema
+        text: TextReader
+        if self.format == "jsonl":
+            text = JsonlReader(self.files, dtypes, columns)
+        else:
+            options = self.csv or CsvOptions()
+            text = CsvReader(self.files, self.format, options, dtypes, columns, self.malformed)
+        self._text, self.notes = text, text.notes
+        if not text.has_rows:
+            header = "" if self.format == "jsonl" else ", at most a header"
+            raise DataError(f"{_sources(self.files)}: no rows{header}")
+        self._require_columns(text.schema)
+        return text.schema
+
+    def _read_frame(
+        self,
+        frame: pl.LazyFrame | pl.DataFrame,
+        dtypes: Mapping[str, pl.DataType],
+        columns: Sequence[str] | None,
+    ) -> pl.Schema:
+        if isinstance(frame, pl.DataFrame):
+            self._height = frame.height
+            self._bytes = int(frame.estimated_size())
+        plan = frame.lazy()
+        try:
+            raw = plan.collect_schema()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            first = str(error).partition("\n")[0]
+            raise DataError(f"the lazy frame cannot be resolved: {first}") from error
+        wanted = list(raw if columns is None else columns)
+        for name in [*wanted, *dtypes]:
+            if name not in raw:
+                hint = did_you_mean(name, raw) or f" There are: {', '.join(list(raw)[:20])}."
+                raise SchemaError(f"the frame has no column '{name}'.{hint}")
+        plain: dict[str, pl.DataType] = {}
+        problems: list[str] = []
+        for name in wanted:
+            try:
+                plain[name] = dtypes[name] if name in dtypes else plain_dtype(raw[name])
+            except SchemaError as error:
+                problems.append(f"column '{name}' {error}")
+        if problems:
+            raise DataError(
+                f"{'; '.join(problems)}. Flatten it (`unnest`), or leave it out with columns=[...]"
+            )
+        unchanged = plain == dict(raw) and list(plain) == list(raw)
+        shaped = [read_as(name, raw[name], kind) for name, kind in plain.items()]
+        self._frame = plan if unchanged else plan.select(shaped)
+        self._require_columns(pl.Schema(plain))
+        return pl.Schema(plain)
+
+    def _require_columns(self, schema: pl.Schema) -> None:
+        if not schema:
+            raise DataError(f"{_sources(self.files)}: no columns")
+
+    def _use_saved_schema(self, root: Path, columns: Sequence[str] | None) -> None:
+        """Take tags and domains from a schema beside the files, if it is about these columns."""
+        folders = {path.parent for path in self.files}
+        path = (folders.pop() if len(folders) == 1 else root) / SCHEMA_FILE
+        if not path.is_file():
+            return
+        try:
+            saved = Schema.load(path)
+            if columns is not None:
+                saved = saved.select(columns)
+        except (ArtifactError, SchemaError, OSError) as error:
+            self.notes.append(f"{path} is not used: {error}")
+            return
+        mine, theirs = dict(self.schema.to_polars()), dict(saved.to_polars())
+        if mine != theirs:
+            odd = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
+            self.notes.append(
+                f"{path} is not used: it does not match the data in {', '.join(odd[:5])}"
+            )
+            return
+        self.schema = saved.select(self.schema.names)
+
+    # -- what there is ------------------------------------------------------------------------
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the files are text, which is parsed anew in every pass, by the CPU alone."""
+        return self._text is not None
+
+    def scan(self) -> pl.LazyFrame:
+        """Return the whole data set as one lazy plan, columns in the order of the schema."""
+        if self._frame is not None:
+            return self._frame
+        if self._parquet is not None:
+            return self._parquet.plan()
+        assert self._text is not None
+        return text_plan(self._text, self.files)
+
+    def scan_files(self) -> Iterator[tuple[str, pl.LazyFrame]]:
+        """Yield a short distinct name and a plan for each file, sorted by path; one for a frame.
+
+        The names can name files themselves. All plans have the same columns and types.
+        """
+        if self._frame is not None:
+            yield self._names[0], self._frame
+        for index, (name, path) in enumerate(zip(self._names, self.files, strict=False)):
+            if self._parquet is not None:
+                yield name, self._parquet.plan([self._parquet.files[index]])
+            elif self._text is not None:
+                yield name, text_plan(self._text, [path])
+
+    def num_rows(self) -> int | None:
+        """Return the number of rows; None where that would take a pass over the data."""
+        return self._height if self._parquet is None else self._parquet.num_rows
+
+    def size_bytes(self) -> int | None:
+        """Return the size of the files, or of a frame in memory; None for a lazy frame."""
+        if not self.files:
+            return self._bytes
+        return sum(path.stat().st_size for path in self.files)
+
+    def __repr__(self) -> str:
+        rows = self.num_rows()
+        where = "a frame" if self.format == "frame" else f"{len(self.files)} {self.format} files"
+        size = "" if rows is None else f", {rows:,} rows"
+        return f"Dataset({self.name!r}: {where}{size}, {len(self.schema)} columns)"
+
+
+def _wanted(
+    schema: Schema | None,
+    columns: Sequence[str] | None,
+    dtypes: Mapping[str, DTypeLike] | None,
+) -> tuple[list[str] | None, dict[str, pl.DataType]]:
+    """Return the columns to read and the data types that are given."""
+    given = {name: dtype_from_name(dtype) for name, dtype in (dtypes or {}).items()}
+    given = {
+        name: plain_dtype(dtype) if not isinstance(dtype, pl.Null) else dtype
+        for name, dtype in given.items()
+    }
+    if schema is not None:
+        if columns is not None:
+            raise ParameterError("give schema or columns, not both")
+        for name, dtype in given.items():
+            if name in schema and schema[name].polars_dtype != dtype:
+                raise ParameterError(f"column '{name}': dtypes and schema give different types")
+        return schema.names, {**given, **schema.to_polars()}
+    if columns is not None:
+        if isinstance(columns, str):
+            raise ParameterError(f"columns '{columns}': expected a list of names")
+        repeated = sorted({name for name in columns if list(columns).count(name) > 1})
+        if repeated:
+            raise ParameterError(f"columns holds '{repeated[0]}' more than once")
+        return list(columns), given
+    return None, given
+
+
+def _is_list(source: object) -> bool:
+    return isinstance(source, list | tuple | set | frozenset) or (
+        isinstance(source, Iterator) and not hasattr(source, "__arrow_c_stream__")
+    )
+
+
+def _name_of(source: Any, files: Files) -> str:
+    if isinstance(source, str | os.PathLike) and len(files.paths) == 1:
+        return short_names(files.paths, files.root)[0]
+    return files.root.resolve().name or "data"
+
+
+def _sources(files: Sequence[Path]) -> str:
+    if not files:
+        return "the frame"
+    return str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more files"

@@ -1,0 +1,46 @@
+"""Getting a `DataError` back out of Polars, which wraps what a Python reader raises.
+
+Text files are read by readers of ours that run inside a Polars plan. Polars reports whatever they
+raise as a ``ComputeError`` that quotes the message. Whoever runs plans puts `data_errors` around
+the call, so that the user sees the reader's one clear message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import polars as pl
+
+from merlinkit.errors import DataError
+
+__all__ = ["as_data_error", "data_errors"]
+
+_MARK = f"exception: {DataError.__name__}: "
+_CONTEXT = "\n\nThis error occurred with the following context stack"
+
+
+def as_data_error(error: BaseException) -> DataError | None:
+    """Return the `DataError` that a reader raised inside a plan, or None for any other error."""
+    _, found, message = str(error).partition(_MARK)
+    return DataError(message.partition(_CONTEXT)[0]) if found else None
+
+
+@contextmanager
+def data_errors() -> Iterator[None]:
+    """Raise what readers found wrong with the data as `DataError`; other errors pass through.
+
+    Examples
+    --------
+    >>> with data_errors():
+    ...     rows = pl.LazyFrame({"a": [1, 2]}).collect().height
+    >>> rows
+    2
+    """
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        found = as_data_error(error)
+        if found is None:
+            raise
+        raise found from None

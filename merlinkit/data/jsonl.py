@@ -1,0 +1,324 @@
+"""Line-delimited JSON, plain or gzipped: one object a line, a key is a column.
+
+What Polars' own reader does, as of 1.44, and why it is not used alone: keys that its schema lacks
+are dropped without a word; errors name neither file nor line; small integers and times make it
+panic. Here the reader gets blocks of whole lines and the base types that it knows, the keys of
+each block are compared with the columns, and a line that does not fit is looked for and named.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from merlinkit.data.dtype_rules import plain_dtype
+from merlinkit.data.text import line_error, read_blocks, shown
+from merlinkit.dtypes import dtype_name
+from merlinkit.errors import DataError, SchemaError, did_you_mean
+
+__all__ = ["JsonlReader"]
+
+INFER_ROWS = 10_000
+"""Types and keys are taken from so many lines of the first file that has any."""
+
+_MAX_LINE_BYTES = 64 << 20
+_BLANK = b" \t\r\n"
+
+
+class JsonlReader:
+    """Reads files of one JSON object a line.
+
+    Parameters
+    ----------
+    files
+        The files, sorted.
+    dtypes
+        Data types that are not inferred, by column. Keys that the first lines lack are added. A
+        nested object that is given the type String is read as its JSON text.
+    columns
+        The columns to read, in order, other keys are left out; None reads all, and then a key
+        that first shows up in a later line is an error, so that it cannot get lost.
+
+    Raises
+    ------
+    DataError
+        If the first lines are not JSON objects, or hold nested objects.
+    SchemaError
+        If a column that is named is not there.
+
+    Notes
+    -----
+    A missing key is null. Blank lines are left out. A number in a String column is its text; a
+    fraction in an integer column, or text in a number column, is an error.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[Path],
+        dtypes: Mapping[str, pl.DataType],
+        columns: Sequence[str] | None,
+    ) -> None:
+        self.notes: list[str] = []
+        self._given = dict(dtypes)
+        self._every_key = columns is None
+        self._sample_file = files[0]
+        inferred = self._infer(files, columns)
+        self.has_rows = inferred is not None
+        known = {**(inferred or {}), **self._given}
+        wanted = list(known if columns is None else columns)
+        for name in wanted:
+            if name not in known:
+                hint = did_you_mean(name, known) or f" There are: {', '.join(list(known)[:20])}."
+                raise SchemaError(
+                    f"{self._sample_file}: no key '{name}' in the first {INFER_ROWS:,} lines."
+                    f"{hint} If it comes later, give its type with dtypes"
+                )
+        self.schema = pl.Schema({name: known[name] for name in wanted})
+        self._parsed = {name: _parsable(dtype) for name, dtype in self.schema.items()}
+
+    def _infer(
+        self, files: Sequence[Path], columns: Sequence[str] | None
+    ) -> dict[str, pl.DataType] | None:
+        for file in files:
+            for data, line in _line_blocks(file):
+                sample = _first_lines(data, INFER_ROWS)
+                self._sample_file = file
+                try:
+                    frame = pl.read_ndjson(sample, infer_schema_length=None)
+                except pl.exceptions.PolarsError as error:
+                    raise self._unusable(file, sample, line, error) from None
+                return self._plain(file, frame.schema, columns)
+        return None
+
+    def _plain(
+        self, file: Path, schema: pl.Schema, columns: Sequence[str] | None
+    ) -> dict[str, pl.DataType]:
+        plain: dict[str, pl.DataType] = {}
+        problems = []
+        for name, dtype in schema.items():
+            if name in self._given or (columns is not None and name not in columns):
+                plain[name] = pl.String()
+                continue
+            try:
+                # Numbers beyond 64 bits are read as their text, so that no digit is lost.
+                plain[name] = pl.String() if dtype == pl.Int128 else plain_dtype(dtype)
+            except SchemaError as error:
+                problems.append(f"key '{name}' {error}")
+        if problems:
+            raise DataError(
+                f"{file}: {'; '.join(problems)}. Flatten it, leave it out with columns=[...], or "
+                "read its JSON text with dtypes={'KEY': 'String'}"
+            )
+        return plain
+
+    def _unusable(self, file: Path, data: bytes, line: int, error: Exception) -> DataError:
+        found = _first_not_object(file, data, line)
+        if found is not None:
+            return found
+        kinds: dict[str, dict[str, int]] = {}
+        for number, text in _numbered(data, line):
+            for key, value in json.loads(text).items():
+                if value is not None:
+                    kinds.setdefault(key, {}).setdefault(_kind(value), number)
+        for key, lines in kinds.items():
+            if len(lines) > 1 and set(lines) != {"an integer", "a number"}:
+                listed = ", ".join(f"{kind} in line {number}" for kind, number in lines.items())
+                return DataError(
+                    f"{file}: key '{key}' holds {listed}; give the type to read it as with "
+                    f"dtypes={{'{key}': 'String'}}, or leave it out with columns=[...]"
+                )
+        return DataError(f"{file}: {str(error).partition(chr(10))[0]}")
+
+    # -- rows ---------------------------------------------------------------------------------
+
+    def frames(self, file: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Yield the rows of a file in order, the named columns alone, block by block.
+
+        Raises
+        ------
+        DataError
+            If a line is not a JSON object, holds an unknown key or a value that does not fit.
+        """
+        for data, line in _line_blocks(file):
+            yield self._parse(file, data, line).select(columns)
+
+    def _parse(self, file: Path, data: bytes, line: int) -> pl.DataFrame:
+        frame = None
+        if self._every_key:
+            frame = self._parse_every_key(file, data, line)
+        try:
+            if frame is None:
+                frame = pl.read_ndjson(data, schema=self._parsed)
+            return frame.cast(dict(self.schema))  # type: ignore[arg-type]
+        except pl.exceptions.PolarsError as error:
+            raise self._misfit(file, data, line, error) from None
+
+    def _parse_every_key(self, file: Path, data: bytes, line: int) -> pl.DataFrame | None:
+        """Return the block if its own types are those expected; raise if it has other keys."""
+        try:
+            frame = pl.read_ndjson(data, infer_schema_length=None)
+            keys = set(frame.columns)
+        except pl.exceptions.PolarsError:
+            # Its types do not agree: let the known ones decide, but look at the keys all the same.
+            frame = None
+            if (found := _first_not_object(file, data, line)) is not None:
+                raise found from None
+            keys = {key for _, text in _numbered(data, line) for key in json.loads(text)}
+        unknown = sorted(keys - set(self._parsed))
+        if unknown:
+            raise self._unknown_key(file, data, line, unknown[0])
+        if frame is None or any(frame.schema.get(key) != self._parsed[key] for key in self._parsed):
+            return None
+        return frame
+
+    def _unknown_key(self, file: Path, data: bytes, line: int, key: str) -> DataError:
+        for number, text in _numbered(data, line):
+            if key in json.loads(text):
+                line = number
+                break
+        return line_error(
+            file,
+            line,
+            f"key '{key}' is not among the columns, which are the keys of the first "
+            f"{INFER_ROWS:,} lines of {self._sample_file}. Read it with "
+            f"dtypes={{'{key}': 'String'}} (or its type), or name the columns to read with "
+            "columns=[...]",
+        )
+
+    def _misfit(self, file: Path, data: bytes, line: int, error: Exception) -> DataError:
+        """Return the error that names the first line that does not fit, found by halving."""
+        found = _first_not_object(file, data, line)
+        if found is not None:
+            return found
+        lines = list(_numbered(data, line))
+        low, high = 0, len(lines)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._fits(lines[low:middle], self._parsed):
+                low = middle
+            else:
+                high = middle
+        number, text = lines[low]
+        for key, parsed in self._parsed.items():
+            if not self._fits(lines[low:high], {key: parsed}):
+                kind = dtype_name(self.schema[key])
+                value = shown(json.dumps(json.loads(text).get(key), ensure_ascii=False))
+                origin = (
+                    "as dtypes says"
+                    if key in self._given
+                    else f"the type inferred from the first {INFER_ROWS:,} lines of "
+                    f"{self._sample_file}"
+                )
+                return line_error(
+                    file,
+                    number,
+                    f"column '{key}' holds {value}, which is not {kind}, {origin}. If it is right, "
+                    f"read the column as another type with dtypes={{'{key}': 'String'}}",
+                )
+        first = str(error).partition("\n")[0]
+        return line_error(file, number, f"{first}: {shown(text)}")
+
+    def _fits(self, lines: Sequence[tuple[int, bytes]], parsed: Mapping[str, pl.DataType]) -> bool:
+        data = b"".join(text + b"\n" for _, text in lines)
+        try:
+            frame = pl.read_ndjson(data, schema=dict(parsed))
+            frame.cast({name: self.schema[name] for name in parsed})
+        except pl.exceptions.PolarsError:
+            return False
+        return True
+
+
+def _line_blocks(file: Path) -> Iterator[tuple[bytes, int]]:
+    """Yield whole lines and the number of the first of them; blocks of blank lines are left out."""
+    rest = b""
+    line = 1
+    for block in read_blocks(file):
+        text = rest + block
+        stop = text.rfind(b"\n") + 1
+        rest = text[stop:]
+        if len(rest) > _MAX_LINE_BYTES:
+            raise line_error(
+                file,
+                line + text.count(b"\n", 0, stop),
+                f"longer than {_MAX_LINE_BYTES >> 20} MiB; one JSON object a line was expected",
+            )
+        data = text[:stop]
+        if data.strip(_BLANK):
+            yield data, line
+        line += data.count(b"\n")
+
+
+def _first_lines(data: bytes, count: int) -> bytes:
+    stop = 0
+    for _ in range(count):
+        found = data.find(b"\n", stop)
+        if found < 0:
+            return data
+        stop = found + 1
+    return data[:stop] if data[:stop].strip(_BLANK) else data
+
+
+def _numbered(data: bytes, line: int) -> Iterator[tuple[int, bytes]]:
+    for number, text in enumerate(data.split(b"\n"), start=line):
+        if text.strip(_BLANK):
+            yield number, text
+
+
+def _first_not_object(file: Path, data: bytes, line: int) -> DataError | None:
+    """Return the error about the first line that is not a JSON object in UTF-8, if there is one."""
+    for number, text in _numbered(data, line):
+        try:
+            # NaN and Infinity are no JSON, though Python would read them.
+            value = json.loads(text.decode(), parse_constant=_refuse_constant)
+        except UnicodeDecodeError as error:
+            return line_error(
+                file,
+                number,
+                f"not UTF-8, byte 0x{text[error.start]:02x} at offset {error.start} of the line: "
+                f"{shown(text)}. Convert the file, as `iconv -f LATIN1 -t UTF-8` does",
+            )
+        except ValueError as error:
+            return line_error(file, number, f"not JSON ({error}): {shown(text)}")
+        if not isinstance(value, dict):
+            return line_error(
+                file, number, f"{_kind(value)} found, a JSON object was expected: {shown(text)}"
+            )
+    return None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "a boolean"
+    for kind, name in (
+        (int, "an integer"),
+        (float, "a number"),
+        (str, "a string"),
+        (list, "a list"),
+        (dict, "an object"),
+    ):
+        if isinstance(value, kind):
+            return name
+    return "null"
+
+
+def _parsable(dtype: pl.DataType) -> pl.DataType:
+    """Return the type that Polars' JSON reader knows and that is cast to the wanted one."""
+    if isinstance(dtype, pl.List):
+        return pl.List(_parsable(dtype.inner))  # type: ignore[arg-type]
+    if dtype.is_unsigned_integer():
+        return pl.UInt64()
+    if dtype.is_integer():
+        return pl.Int64()
+    if dtype.is_float():
+        return pl.Float64()
+    if isinstance(dtype, pl.Time | pl.Duration | pl.Binary):
+        raise SchemaError(f"JSON values cannot be read as {dtype_name(dtype)}; read them as String")
+    return dtype

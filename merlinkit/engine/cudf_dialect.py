@@ -1,0 +1,88 @@
+"""The dialect of cuDF plans.
+
+cudf-polars has no function that acts on the elements of a list or makes a list. On the GPU a list
+column is a flat column of values with row offsets, so the engine takes the values out, runs the
+same scalar plan on them and puts the offsets back. In a plan this dialect therefore leaves a gap
+where such a step stands and lists the step beside it: `list_plans` hold the scalar plans, which
+are proved like any other, and `engine_steps` name what the engine does outside of plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from merlinkit.engine.dialect import Dialect, Lookup
+
+__all__ = ["CudfDialect", "ListPlan"]
+
+
+@dataclass(frozen=True)
+class ListPlan:
+    """A scalar plan that runs on the values of a list column."""
+
+    column: str
+    plan: pl.LazyFrame
+
+
+@dataclass
+class CudfDialect(Dialect):
+    """Lists as values and offsets, lookups as joins, libcudf's own XXH64.
+
+    Parameters
+    ----------
+    rows
+        Rows of the frame that stands for the values of a list column while planning.
+    """
+
+    rows: int = 1_000
+    list_plans: list[ListPlan] = field(default_factory=list)
+    engine_steps: list[str] = field(default_factory=list)
+
+    name = "cudf"
+
+    def _values(self, frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
+        dtype = frame.collect_schema()[column]
+        assert isinstance(dtype, pl.List)
+        return pl.DataFrame({column: [None] * self.rows}, schema={column: dtype.inner}).lazy()
+
+    def elementwise(
+        self,
+        frame: pl.LazyFrame,
+        column: str,
+        step: Callable[[pl.LazyFrame, str], pl.LazyFrame],
+        into: pl.DataType,
+    ) -> pl.LazyFrame:
+        """List the step as a plan on the values; the column becomes a gap of the right type."""
+        self.list_plans.append(ListPlan(column, step(self._values(frame, column), column)))
+        return frame.with_columns(pl.lit(None, dtype=pl.List(into)).alias(column))
+
+    def elements(self, frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
+        """Return the values, which the engine takes from the list column's buffers."""
+        return self._values(frame, column)
+
+    def lookup(self, frame: pl.LazyFrame, column: str, table: Lookup, into: str) -> pl.LazyFrame:
+        """Join with the table, which streams; a replacement would be uploaded at each run."""
+        right = table.frame.select(pl.col(table.key).alias(column), pl.col(table.value).alias(into))
+        return frame.join(right, on=column, how="left")
+
+    def hash64(self, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+        """Hash with the function that cudf-polars maps ``hash(0)`` to."""
+        if dtype.is_float():
+            physical = expr.cast(pl.Float64)
+        elif isinstance(dtype, pl.UInt64 | pl.String):
+            physical = expr
+        elif dtype.is_temporal():
+            physical = expr.cast(pl.Int64)
+        else:
+            physical = expr.cast(pl.Int64)
+        return pl.when(expr.is_null()).then(None).otherwise(physical.hash(0))
+
+    def split(
+        self, frame: pl.LazyFrame, column: str, separator: str, into: str
+    ) -> pl.LazyFrame:
+        """Leave a gap: libcudf splits strings into lists, cudf-polars has no expression for it."""
+        self.engine_steps.append(f"split '{column}' at {separator!r} into '{into}'")
+        return frame.with_columns(pl.lit(None, dtype=pl.List(pl.String)).alias(into))

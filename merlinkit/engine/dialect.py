@@ -1,0 +1,117 @@
+"""The few steps that engines spell differently, behind one interface.
+
+Operators describe what they do as Polars plans that every engine can run. Three things have no
+common spelling: acting on the elements of lists, looking values up in a table, and hashing. An
+operator asks the dialect for them, so that it never knows which engine runs it.
+
+* cuDF plans have no functions on lists at all. There, list columns are held as a flat column of
+  values with row offsets; an element-wise operator runs on the values, the offsets stay.
+* A lookup is fastest as a replacement on Polars' CPU engine, which keeps memory bounded and row
+  order, and as a join on cuDF, which would upload a replacement mapping at every evaluation.
+* Polars' own ``hash`` changes between its releases and differs on cuDF. The hash here is XXH64
+  (https://xxhash.com) of the UTF-8 bytes of a string or the eight little-endian bytes of a 64-bit
+  integer, with the seed that cudf-polars passes to libcudf for ``hash(0)``: what libcudf computes,
+  so that ids agree wherever they are made.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import polars as pl
+
+__all__ = ["HASH_SEED", "Dialect", "Lookup"]
+
+HASH_SEED = 15220518902653198062
+"""Seed of the stable hash. cudf-polars turns ``hash(0)`` into XXH64 with this seed; a test holds
+it to that. It must never change: bucket ids of saved workflows depend on it."""
+
+
+class Lookup:
+    """A table of keys and values that a plan looks values up in.
+
+    Parameters
+    ----------
+    frame
+        The table; one row a key.
+    key, value
+        Names of its columns. Keys are distinct and not null.
+    """
+
+    def __init__(self, frame: pl.LazyFrame, key: str, value: str) -> None:
+        self.key = key
+        self.value = value
+        self.frame = frame.select(key, value)
+        self._pair: tuple[pl.Series, pl.Series] | None = None
+
+    def pair(self) -> tuple[pl.Series, pl.Series]:
+        """Return keys and values as series in this process, read once."""
+        if self._pair is None:
+            collected = self.frame.collect()
+            self._pair = collected[self.key], collected[self.value]
+        return self._pair
+
+
+class Dialect(ABC):
+    """How one engine spells element-wise steps, lookups and hashes."""
+
+    name: str
+
+    @abstractmethod
+    def elementwise(
+        self,
+        frame: pl.LazyFrame,
+        column: str,
+        step: Callable[[pl.LazyFrame, str], pl.LazyFrame],
+        into: pl.DataType,
+    ) -> pl.LazyFrame:
+        """Apply a step on scalars to the elements of a list column.
+
+        Parameters
+        ----------
+        frame
+            Holds the list column among others.
+        column
+            Name of the list column; it is replaced by the result.
+        step
+            Given a frame whose column of that name holds scalars, returns one in which that
+            column is changed. It must keep the number and order of rows.
+        into
+            Element data type of the result.
+
+        Notes
+        -----
+        Null lists stay null, empty lists stay empty, null elements reach the step as nulls.
+        """
+
+    @abstractmethod
+    def elements(self, frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
+        """Return one row for each element of a list column, that column alone.
+
+        Null and empty lists give no row, a null element gives a null.
+        """
+
+    @abstractmethod
+    def lookup(self, frame: pl.LazyFrame, column: str, table: Lookup, into: str) -> pl.LazyFrame:
+        """Add a column with the table's value for each row, null where the table has none."""
+
+    @abstractmethod
+    def hash64(self, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+        """Return XXH64 (seed `HASH_SEED`) of a column as UInt64; null stays null.
+
+        Parameters
+        ----------
+        expr
+            The column.
+        dtype
+            Its data type: integers and booleans are hashed as Int64 (UInt64 by its bits),
+            floats by the bits of Float64 with one zero and one NaN, temporal types by their
+            physical integer, anything else as its string form.
+        """
+
+    @abstractmethod
+    def split(
+        self, frame: pl.LazyFrame, column: str, separator: str, into: str
+    ) -> pl.LazyFrame:
+        """Add a list column of the pieces of a string column; null stays null, "" is empty."""

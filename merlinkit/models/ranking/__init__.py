@@ -1,0 +1,1 @@
+"""Models that score a row: how likely is this user to act on this item."""

@@ -1,0 +1,49 @@
+"""Operators: feature engineering as pure functions over plans."""
+
+from merlinkit.ops.base import Operator
+from merlinkit.ops.bucketize import Bucketize
+from merlinkit.ops.categorify import Categorify
+from merlinkit.ops.clip import Clip
+from merlinkit.ops.datetime import DateTime
+from merlinkit.ops.expression import Expression
+from merlinkit.ops.log import LogOp
+from merlinkit.ops.metadata import (
+    AddMetadata,
+    AddProperties,
+    AddTags,
+    TagAsItemFeatures,
+    TagAsItemID,
+    TagAsUserFeatures,
+    TagAsUserID,
+)
+from merlinkit.ops.missing import FillMissing
+from merlinkit.ops.normalize import Normalize
+from merlinkit.ops.registry import OPERATORS, make_operator
+from merlinkit.ops.rename import Rename
+from merlinkit.ops.rows import Dropna, Filter
+from merlinkit.ops.split import Split
+
+__all__ = [
+    "OPERATORS",
+    "AddMetadata",
+    "AddProperties",
+    "AddTags",
+    "Bucketize",
+    "Categorify",
+    "Clip",
+    "DateTime",
+    "Dropna",
+    "Expression",
+    "FillMissing",
+    "Filter",
+    "LogOp",
+    "Normalize",
+    "Operator",
+    "Rename",
+    "Split",
+    "TagAsItemFeatures",
+    "TagAsItemID",
+    "TagAsUserFeatures",
+    "TagAsUserID",
+    "make_operator",
+]

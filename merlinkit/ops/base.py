@@ -1,0 +1,316 @@
+"""What an operator is: a few pure functions over plans.
+
+An operator never runs anything. It says which columns come out (`Operator.output_schema`), which
+plans gather what it must know of the data (`Operator.statistics`, `Operator.merge`,
+`Operator.finalize`) and which plan applies it (`Operator.transform`). Engines run the plans, the
+workflow keeps the state, so that an operator holds its parameters and nothing else.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import polars as pl
+
+from merlinkit.engine.dialect import Dialect, Lookup
+from merlinkit.errors import SchemaError
+from merlinkit.schema import Column, JSONValue, Schema
+
+if TYPE_CHECKING:
+    from merlinkit.workflow.graph import Node, Selectable
+
+__all__ = [
+    "ElementwiseExpression",
+    "ElementwiseOperator",
+    "Finalized",
+    "Operator",
+    "State",
+    "Statistics",
+    "Table",
+    "scratch",
+]
+
+Statistics = dict[str, pl.LazyFrame]
+"""Plans that gather what an operator must know of the data, by name."""
+
+
+def scratch(name: str) -> str:
+    """Return a name for a column that lives inside one operator, out of the way of the data's."""
+    return f"__mk_{name}"
+
+
+class Table:
+    """A parquet table of a fitted operator.
+
+    Parameters
+    ----------
+    frame
+        Plan that reads it.
+    rows
+        Number of its rows.
+    """
+
+    def __init__(self, frame: pl.LazyFrame, rows: int) -> None:
+        self.frame = frame
+        self.rows = rows
+        self._lookups: dict[tuple[str, str], Lookup] = {}
+
+    def lookup(self, key: str, value: str) -> Lookup:
+        """Return the pairs of two columns in which neither is null, for `Dialect.lookup`.
+
+        The same object is returned each time, so that an engine reads the table once however many
+        files are transformed with it.
+        """
+        if (key, value) not in self._lookups:
+            self._lookups[key, value] = Lookup(
+                self.frame.select(key, value).drop_nulls(), key, value
+            )
+        return self._lookups[key, value]
+
+
+@dataclass(frozen=True)
+class State:
+    """What a fitted operator knows of the data.
+
+    Parameters
+    ----------
+    values
+        Small frames as rows of JSON values, by name.
+    tables
+        Tables that may be large, by name.
+    """
+
+    values: Mapping[str, list[dict[str, JSONValue]]] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+
+    def row(self, name: str, column: str) -> dict[str, JSONValue]:
+        """Return the row about one column, of values that have a field ``column``."""
+        for row in self.values[name]:
+            if row["column"] == column:
+                return row
+        raise KeyError(f"{name} has no row for column {column!r}")
+
+
+@dataclass(frozen=True)
+class Finalized:
+    """Plans of a state: ``values`` are collected, ``tables`` are written to parquet."""
+
+    values: Statistics = field(default_factory=dict)
+    tables: Statistics = field(default_factory=dict)
+
+
+class Operator(ABC):
+    """Base of all operators.
+
+    Subclasses take their parameters as named arguments of ``__init__``, check them there, and keep
+    each under its own name, which is how `parameters` finds them again.
+    """
+
+    keeps_rows: ClassVar[bool] = True
+    """False for operators that remove rows; the workflow runs those as early as it can."""
+
+    @property
+    def name(self) -> str:
+        """Name of the operator in YAML and in saved workflows."""
+        return type(self).__name__
+
+    @classmethod
+    def signature(cls) -> Mapping[str, inspect.Parameter]:
+        """Return the parameters that the operator takes, by name."""
+        if cls.__init__ is object.__init__:
+            return {}
+        described = inspect.signature(cls.__init__).parameters
+        return {name: parameter for name, parameter in described.items() if name != "self"}
+
+    def parameters(self) -> dict[str, JSONValue]:
+        """Return the parameters as JSON values, from which an equal operator can be made."""
+        return {name: getattr(self, name) for name in self.signature()}
+
+    # -- what comes out -----------------------------------------------------------------------
+
+    @abstractmethod
+    def output_schema(self, inputs: Schema, state: State | None) -> Schema:
+        """Return the columns that come out.
+
+        Parameters
+        ----------
+        inputs
+            The columns that go in.
+        state
+            What was fitted; None before fit, when domains may be unknown.
+
+        Raises
+        ------
+        SchemaError
+            If a column has a data type that the operator cannot work with.
+        """
+
+    def origins(self, inputs: Schema) -> dict[str, list[str]]:
+        """Return, for each output column, the input columns that it is made from."""
+        return {name: [name] for name in inputs.names}
+
+    def row_inputs(self, inputs: Schema) -> list[str]:
+        """Return the input columns by which rows are removed."""
+        return [] if self.keeps_rows else inputs.names
+
+    # -- fit ----------------------------------------------------------------------------------
+
+    def needs_fit(self, inputs: Schema) -> bool:
+        """Tell whether anything must be learned from the data."""
+        del inputs
+        return False
+
+    def statistics(self, frame: pl.LazyFrame, inputs: Schema, dialect: Dialect) -> Statistics:
+        """Return the plans that gather what must be known of the data."""
+        raise NotImplementedError(f"{self.name} has nothing to fit")
+
+    def merge(self, left: Statistics, right: Statistics) -> Statistics:
+        """Return the statistics of two data sets together, exactly."""
+        raise NotImplementedError(f"{self.name} has nothing to fit")
+
+    def finalize(self, statistics: Statistics, inputs: Schema, dialect: Dialect) -> Finalized:
+        """Return the plans that make the state out of gathered statistics."""
+        raise NotImplementedError(f"{self.name} has nothing to fit")
+
+    def check(self, state: State, inputs: Schema) -> None:
+        """Raise `DataError` if what was fitted shows that the operator does not fit the data."""
+
+    # -- apply --------------------------------------------------------------------------------
+
+    @abstractmethod
+    def transform(
+        self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
+    ) -> pl.LazyFrame:
+        """Return the frame with the output columns added or replaced.
+
+        Parameters
+        ----------
+        frame
+            Holds the input columns under their names, and others, which stay as they are.
+        inputs
+            The input columns.
+        state
+            What was fitted; empty for operators that need no fit.
+        dialect
+            How the engine spells lists, lookups and hashes.
+        """
+
+    @property
+    def invertible(self) -> bool:
+        """Whether `inverse` exists."""
+        return False
+
+    def inverse(
+        self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
+    ) -> pl.LazyFrame:
+        """Return the frame with the output columns turned back into the given input columns."""
+        raise NotImplementedError(f"{self.name} cannot be inverted")
+
+    # -- graph --------------------------------------------------------------------------------
+
+    def __rrshift__(self, selection: Selectable) -> Node:
+        """Apply the operator to columns: ``["a", "b"] >> Operator()``."""
+        # The graph is made of operators, so it can only be imported when both exist.
+        from merlinkit.workflow.graph import as_node
+
+        return as_node(selection) >> self
+
+    def __repr__(self) -> str:
+        signature = self.signature()
+        shown = [
+            f"{name}={value!r}"
+            for name, value in self.parameters().items()
+            if value != signature[name].default
+        ]
+        return f"{self.name}({', '.join(shown)})"
+
+
+class ElementwiseOperator(Operator):
+    """An operator that acts on each value alone, and so on the elements of lists as well."""
+
+    @abstractmethod
+    def output_column(self, column: Column, state: State | None) -> Column:
+        """Return what becomes of one column."""
+
+    @abstractmethod
+    def step(
+        self, frame: pl.LazyFrame, name: str, column: Column, state: State, dialect: Dialect
+    ) -> pl.LazyFrame:
+        """Return the frame with one column of scalars changed."""
+
+    def output_schema(self, inputs: Schema, state: State | None) -> Schema:
+        """Return the columns one by one."""
+        return Schema(self.output_column(column, state) for column in inputs)
+
+    def transform(
+        self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
+    ) -> pl.LazyFrame:
+        """Apply `step` to scalar columns and to the values of list columns."""
+        for column in inputs:
+            frame = apply_to_values(
+                frame,
+                column,
+                lambda part, name, column=column: self.step(part, name, column, state, dialect),
+                self.output_column(column, state).dtype,
+                dialect,
+            )
+        return frame
+
+
+class ElementwiseExpression(ElementwiseOperator):
+    """An element-wise operator that is one expression."""
+
+    @abstractmethod
+    def expression(self, value: pl.Expr, column: Column, state: State) -> pl.Expr:
+        """Return what becomes of one scalar value."""
+
+    def step(
+        self, frame: pl.LazyFrame, name: str, column: Column, state: State, dialect: Dialect
+    ) -> pl.LazyFrame:
+        """Apply `expression` to the column."""
+        del dialect
+        return frame.with_columns(self.expression(pl.col(name), column, state).alias(name))
+
+
+def apply_to_values(
+    frame: pl.LazyFrame,
+    column: Column,
+    step: Callable[[pl.LazyFrame, str], pl.LazyFrame],
+    into: pl.DataType,
+    dialect: Dialect,
+) -> pl.LazyFrame:
+    """Apply a step on scalars to a scalar column or to the elements of a list column."""
+    if column.is_list:
+        return dialect.elementwise(frame, column.name, step, into)
+    return step(frame, column.name)
+
+
+def values_of(frame: pl.LazyFrame, column: Column, dialect: Dialect) -> pl.LazyFrame:
+    """Return the values of a column, for list columns their elements, as a frame of one column."""
+    if column.is_list:
+        return dialect.elements(frame, column.name)
+    return frame.select(column.name)
+
+
+def require(
+    operator: Operator, column: Column, accepted: Callable[[pl.DataType], bool], expected: str
+) -> None:
+    """Raise `SchemaError` unless a column has an accepted data type."""
+    if not accepted(column.dtype):
+        raise SchemaError(
+            f"{operator.name}: column '{column.name}' is {column.polars_dtype}, {expected} expected"
+        )
+
+
+def is_number(dtype: pl.DataType) -> bool:
+    """Tell whether a data type holds numbers (not booleans)."""
+    return dtype.is_numeric()
+
+
+def without_nan(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Return a value with NaN turned into null, which every operator takes NaN for."""
+    return value.fill_nan(None) if dtype.is_float() else value

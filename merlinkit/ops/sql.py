@@ -1,0 +1,185 @@
+"""Row-wise expressions from SQL text or Polars, checked, and saved as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from merlinkit.errors import ArtifactError, ParameterError, SchemaError, did_you_mean
+from merlinkit.schema import Schema
+
+__all__ = ["SqlExpression"]
+
+_JSON_MARK = "polars-json:"
+"""Begins the saved form of an expression that was not given as SQL."""
+
+# What may stand in an expression. All of it looks at one row alone, so that a result cannot
+# depend on how the data is cut into files, and none of it runs Python code.
+_NODES = frozenset({"Alias", "BinaryExpr", "Cast", "Column", "Function", "Literal", "Ternary"})
+_FUNCTIONS = frozenset(
+    """Abs Bitwise Boolean Cbrt Ceil Clip Coalesce Exp FillNull FillNan Floor Log Log1p
+    MaxHorizontal MeanHorizontal MinHorizontal Negate Pow Round RoundSF Sign Sqrt StringExpr
+    SumHorizontal TemporalExpr Trigonometry""".split()  # noqa: SIM905
+)
+_BOOLEANS = frozenset(
+    """AllHorizontal AnyHorizontal IsBetween IsClose IsFinite IsIn IsInfinite IsNan IsNotNan
+    IsNotNull IsNull Not""".split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True)
+class SqlExpression:
+    """An expression over the columns of one row.
+
+    Parameters
+    ----------
+    expr
+        The expression.
+    saved
+        Text from which it can be made again.
+    shown
+        Text for messages.
+    """
+
+    expr: pl.Expr
+    saved: str
+    shown: str
+
+    @classmethod
+    def of(
+        cls, operator: str, parameter: str, given: str | pl.Expr | Callable[[], pl.Expr]
+    ) -> SqlExpression:
+        """Return the expression that a parameter stands for.
+
+        Raises
+        ------
+        ParameterError
+            If it does not parse, looks at other rows, or runs Python code.
+        """
+        where = f"{operator}: {parameter}"
+        if isinstance(given, str):
+            return cls._from_text(where, given)
+        if callable(given):
+            try:
+                given = given()
+            except Exception as error:
+                raise ParameterError(
+                    f"{where} is a function that failed: {error}. It is called once, without "
+                    "arguments, and returns a polars.Expr such as pl.col('price') * 2; it does "
+                    "not see rows"
+                ) from error
+        if not isinstance(given, pl.Expr):
+            raise ParameterError(
+                f"{where} is {type(given).__name__}, a SQL expression or a polars.Expr expected"
+            )
+        # Polars has no other form of an expression that can be inspected and read back.
+        saved = given.meta.serialize(format="json")
+        _check(where, json.loads(saved))
+        return cls(given, _JSON_MARK + saved, str(given))
+
+    @classmethod
+    def _from_text(cls, where: str, text: str) -> SqlExpression:
+        if text.startswith(_JSON_MARK):
+            saved = text.removeprefix(_JSON_MARK)
+            try:
+                # Looked through before Polars sees it: a crafted one could hold pickled code.
+                _check(where, json.loads(saved))
+                expr = pl.Expr.deserialize(saved.encode(), format="json")
+            except (ValueError, pl.exceptions.PolarsError, ParameterError) as error:
+                raise ArtifactError(f"{where}: not a saved expression: {error}") from error
+            return cls(expr, text, str(expr))
+        try:
+            expr = pl.sql_expr(text)
+        except pl.exceptions.PolarsError as error:
+            reason = str(error).splitlines()[0]
+            raise ParameterError(
+                f"{where} {text!r} is not a SQL expression: {reason}. Examples: "
+                "\"price * quantity\", \"rating >= 4\", \"CASE WHEN x > 0 THEN 1 ELSE 0 END\"; "
+                'quote unusual column names: "\\"my column\\" * 2"'
+            ) from error
+        _check(where, json.loads(expr.meta.serialize(format="json")))
+        return cls(expr, text, repr(text))
+
+    def roots(self) -> list[str]:
+        """Return the names of the columns it reads."""
+        return list(dict.fromkeys(self.expr.meta.root_names()))
+
+    def dtype(self, inputs: Schema) -> pl.DataType:
+        """Return the data type of its result over the given columns.
+
+        Raises
+        ------
+        SchemaError
+            If it reads a column that is not there, or its types do not fit together.
+        """
+        for name in self.roots():
+            if name not in inputs:
+                raise SchemaError(
+                    f"expression {self.shown} uses column '{name}', which is not among its "
+                    f"columns {', '.join(inputs.names)}.{did_you_mean(name, inputs.names)}"
+                )
+        frame = inputs.empty_frame().lazy().select(self.expr.alias("result"))
+        try:
+            # Some type errors only show when the plan runs; without rows that costs nothing.
+            return frame.collect().schema["result"]
+        except pl.exceptions.PolarsError as error:
+            reason = str(error).splitlines()[0]
+            raise SchemaError(f"expression {self.shown} does not fit its columns: {reason}") from error
+
+
+def _walk(node: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each node of a serialized expression: its kind and what it holds."""
+    if isinstance(node, str):
+        yield node, None
+    elif isinstance(node, dict) and len(node) == 1:
+        ((kind, body),) = node.items()
+        yield kind, body
+        if kind == "Alias":
+            yield from _walk(body[0])
+        elif kind == "BinaryExpr":
+            yield from _walk(body["left"])
+            yield from _walk(body["right"])
+        elif kind == "Cast":
+            yield from _walk(body["expr"])
+        elif kind == "Ternary":
+            for part in ("predicate", "truthy", "falsy"):
+                yield from _walk(body[part])
+        elif kind == "Function":
+            for part in body["input"]:
+                yield from _walk(part)
+    else:
+        yield "unknown", node
+
+
+def _check(where: str, tree: Any) -> None:
+    """Raise `ParameterError` unless everything in a serialized expression is allowed."""
+    for kind, body in _walk(tree):
+        if kind.startswith("Anonymous"):
+            raise ParameterError(
+                f"{where} runs a Python function row by row or batch by batch (map_elements, "
+                "map_batches), which no engine can plan and cuDF cannot run; write it with Polars "
+                "expressions"
+            )
+        if kind not in _NODES:
+            raise ParameterError(
+                f"{where} uses {kind}, which looks at other rows than its own, so that its result "
+                "would depend on how the data is cut; use an operator such as Normalize for that"
+            )
+        if kind == "Function":
+            function = body["function"]
+            name = function if isinstance(function, str) else next(iter(function))
+            if name not in _FUNCTIONS or (name == "Boolean" and _variant(function) not in _BOOLEANS):
+                shown = _variant(function) if name == "Boolean" else name
+                raise ParameterError(
+                    f"{where} uses {shown}, which is not a function of one row's values that all "
+                    "engines have"
+                )
+
+
+def _variant(function: Any) -> str:
+    inner = function["Boolean"]
+    return inner if isinstance(inner, str) else str(next(iter(inner)))

@@ -1,0 +1,168 @@
+"""From raw logs to processed parts: ingest, split, fit, transform, profile."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from merlinkit.data.dataset import Dataset
+from merlinkit.data.failures import data_errors
+from merlinkit.data.manifest import Manifest, write_json
+from merlinkit.data.splits import PARTS
+from merlinkit.engine.base import Engine
+from merlinkit.engine.select import get_engine
+from merlinkit.errors import ArtifactError, DataError
+from merlinkit.pipeline.checks import check_processed, check_target
+from merlinkit.pipeline.config import RunConfig
+from merlinkit.pipeline.parts import PartView, as_parquet, split_parts
+from merlinkit.pipeline.preflight import check_against_data
+from merlinkit.pipeline.run_dir import RunDir, fingerprint
+from merlinkit.pipeline.source import open_dataset, source_state
+from merlinkit.pipeline.stage import Reporter
+from merlinkit.report.profile import build_profile
+from merlinkit.workflow.workflow import Workflow
+
+__all__ = ["run_etl"]
+
+_LATER_STAGES = ("etl", "train", "evaluate")
+
+
+def run_etl(config: RunConfig, run: RunDir, reporter: Reporter, *, needs_target: bool) -> str:
+    """Process the data set into ``data/<part>`` and ``workflow``, unless that is done already.
+
+    Parameters
+    ----------
+    config
+        The configuration.
+    run
+        The run directory.
+    reporter
+        Where to tell what goes on.
+    needs_target
+        Whether a model will be trained on the result.
+
+    Returns
+    -------
+    str
+        Fingerprint of what the result was made from.
+    """
+    work = run.work
+    with reporter.stage("ingest", f"ingest {config.dataset.name}") as notes:
+        dataset = open_dataset(config.dataset, work)
+        check_against_data(config, dataset.schema, needs_target=needs_target)
+        made_from = fingerprint(
+            {
+                "config": {key: config.raw.get(key) for key in ("dataset", "split", "features")},
+                "seed": config.seed,
+                "row_group_rows": config.engine.row_group_rows,
+                "source": source_state(config.dataset, dataset),
+            }
+        )
+        if _is_complete(run, made_from):
+            reporter.progress("processed data of the same configuration is there already")
+            return made_from
+        run.forget_stages(_LATER_STAGES)
+        engine = get_engine(config.engine.name, row_group_rows=config.engine.row_group_rows)
+        with data_errors():
+            rows = as_parquet(dataset, work, engine)
+        notes.rows = rows.num_rows()
+        for message in dict.fromkeys([*dataset.notes, *_dropped(dataset)]):
+            reporter.note(message)
+    _split_fit_transform(config, rows, run, engine, reporter, made_from, needs_target)
+    run.finish_stage("etl", made_from, {"rows": notes.rows})
+    # What the next stages need is complete; the rest could only grow stale.
+    shutil.rmtree(work, ignore_errors=True)
+    return made_from
+
+
+def _split_fit_transform(
+    config: RunConfig,
+    dataset: Dataset,
+    run: RunDir,
+    engine: Engine,
+    reporter: Reporter,
+    made_from: str,
+    needs_target: bool,
+) -> None:
+    with reporter.stage("split", f"split by {config.split!r}"):
+        _, parts = split_parts(dataset, config.split, engine, run.work)
+    with reporter.stage("fit", "fit features on the training part"):
+        workflow = Workflow(config.features)
+        _restart(run.work / "fit")
+        workflow.fit(
+            parts["train"], engine, work_dir=run.work / "fit", progress=reporter.progress
+        )
+        workflow.save(run.workflow, engine)
+    with reporter.stage("transform", "transform all parts") as notes:
+        manifests = {
+            part: _transform(workflow, view, run.data(part), engine, made_from, reporter)
+            for part, view in parts.items()
+        }
+        notes.rows = sum(manifest.rows for manifest in manifests.values())
+        if manifests["train"].rows == 0:
+            raise DataError(
+                f"split {config.split!r} leaves no rows for training; choose another split"
+            )
+        if needs_target:
+            check_target(workflow.output_schema, run.data("train"), engine)
+            for part in PARTS:
+                check_processed(workflow.output_schema, run.data(part), part, engine)
+    with reporter.stage("profile", "profile the raw data"):
+        _profile(parts, dataset, run.path, engine)
+
+
+def _transform(
+    workflow: Workflow,
+    view: PartView,
+    folder: Path,
+    engine: Engine,
+    made_from: str,
+    reporter: Reporter,
+) -> Manifest:
+    details = {"fingerprint": made_from}
+    manifest = workflow.transform(view, engine).to_parquet(folder, overwrite=True, details=details)
+    reporter.progress(f"{view.name}: {manifest.rows:,} rows in {len(manifest.files)} files")
+    return manifest
+
+
+def _is_complete(run: RunDir, made_from: str) -> bool:
+    """Tell whether everything that etl leaves is there, whole, and of this configuration."""
+    if not run.stage_is_done("etl", made_from):
+        return False
+    try:
+        Workflow.load(run.workflow)
+        for part in PARTS:
+            manifest = Manifest.load(run.data(part))
+            if manifest.details.get("fingerprint") != made_from:
+                return False
+            manifest.verify(run.data(part))
+    except ArtifactError:
+        # Damaged after the fact: made again, as if it had never been complete.
+        return False
+    return True
+
+
+def _restart(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _dropped(dataset: Dataset) -> list[str]:
+    """Return what to say about rows that could not be read."""
+    malformed = dataset.malformed
+    if not malformed.count:
+        return []
+    shown = "; ".join(
+        f"{row.file} line {row.line}: {row.reason}" for row in malformed.sample
+    )
+    return [f"{malformed.count} malformed rows were skipped, for example {shown}"]
+
+
+def _profile(
+    parts: Mapping[str, PartView], dataset: Dataset, folder: Path, engine: Engine
+) -> None:
+    profile: Any = build_profile(
+        {part: view.scan() for part, view in parts.items()}, dataset.schema, engine
+    )
+    write_json(folder / "profile.json", profile)

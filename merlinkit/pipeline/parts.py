@@ -1,0 +1,108 @@
+"""Train, valid and test as sources of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from merlinkit.data.coerce import RowSource
+from merlinkit.data.convert import convert
+from merlinkit.data.dataset import Dataset
+from merlinkit.data.failures import data_errors
+from merlinkit.data.splits import (
+    PART_COLUMN,
+    PARTS,
+    GivenSplit,
+    Split,
+    TemporalSplit,
+)
+from merlinkit.engine.base import Engine
+from merlinkit.schema import Schema
+
+__all__ = ["PartView", "split_parts"]
+
+_CHEAP = (TemporalSplit, GivenSplit)
+"""Splits that compare one column: cheaper to do again in each pass than to write the rows."""
+
+
+class PartView:
+    """The rows of one part of a data set.
+
+    Parameters
+    ----------
+    dataset
+        All rows.
+    part
+        ``"train"``, ``"valid"`` or ``"test"``.
+    schema
+        Columns of the data, without that of the part.
+    split, engine
+        Assign parts in the plan; with None the rows have the column of parts already.
+    """
+
+    def __init__(
+        self,
+        dataset: RowSource,
+        part: str,
+        schema: Schema,
+        split: Split | None,
+        engine: Engine,
+    ) -> None:
+        self.name = f"{dataset.name} ({part})"
+        self.schema = schema
+        self._dataset = dataset
+        self._part = part
+        self._split = split
+        self._engine = engine
+
+    def _rows(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        if self._split is not None:
+            frame = self._split.assign(frame, self.schema, self._engine.dialect)
+        return frame.filter(pl.col(PART_COLUMN) == self._part).select(self.schema.names)
+
+    def scan(self) -> pl.LazyFrame:
+        """Return one plan of the rows of the part."""
+        return self._rows(self._dataset.scan())
+
+    def scan_files(self) -> Iterator[tuple[str, pl.LazyFrame]]:
+        """Yield a plan of the rows of the part in each file."""
+        for name, frame in self._dataset.scan_files():
+            yield name, self._rows(frame)
+
+
+def as_parquet(dataset: Dataset, work: Path, engine: Engine) -> Dataset:
+    """Return the data set as parquet: itself, or written once, since text is slow to read again."""
+    if dataset.format in ("parquet", "frame"):
+        return dataset
+    return convert(dataset, work / "ingest", engine=engine)
+
+
+def split_parts(
+    dataset: Dataset, split: Split, engine: Engine, work: Path
+) -> tuple[Split, dict[str, PartView]]:
+    """Return the fitted split and the parts.
+
+    Splits that cost more than a comparison are computed once: rows are written with their part
+    into the work folder.
+    """
+    schema = dataset.schema
+    split.columns(schema)
+    with data_errors():
+        fitted = split.fit(dataset.scan(), engine)
+        if isinstance(fitted, _CHEAP):
+            return fitted, {
+                part: PartView(dataset, part, schema, fitted, engine) for part in PARTS
+            }
+        assigned = _write_assigned(dataset, fitted, engine, work / "assigned")
+    return fitted, {part: PartView(assigned, part, schema, None, engine) for part in PARTS}
+
+
+def _write_assigned(dataset: Dataset, split: Split, engine: Engine, folder: Path) -> Dataset:
+    folder.mkdir(parents=True, exist_ok=True)
+    sources = dataset.scan_files() if split.row_local else iter([("all", dataset.scan())])
+    for index, (_, frame) in enumerate(sources):
+        rows = split.assign(frame, dataset.schema, engine.dialect)
+        engine.sink(rows, folder / f"part-{index:05d}.parquet")
+    return Dataset(folder, name=dataset.name)

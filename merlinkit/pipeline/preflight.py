@@ -1,0 +1,66 @@
+"""What can be known of a run before it starts: configuration against the columns of the data."""
+
+from __future__ import annotations
+
+from merlinkit.errors import ConfigError, MerlinkitError
+from merlinkit.models.inputs import target_column
+from merlinkit.pipeline.config import RunConfig
+from merlinkit.schema import Schema, Tags
+from merlinkit.workflow.compile import resolve
+from merlinkit.workflow.graph import Concat, Node
+
+__all__ = ["check_against_data"]
+
+
+def check_against_data(config: RunConfig, data: Schema, *, needs_target: bool) -> None:
+    """Raise `ConfigError` with everything in the configuration that does not fit the data.
+
+    Parameters
+    ----------
+    config
+        The configuration.
+    data
+        Columns of the data.
+    needs_target
+        Whether a model will be trained.
+    """
+    problems: list[str] = []
+    try:
+        config.split.columns(data)
+    except MerlinkitError as error:
+        problems.append(f"split: {error}")
+    branches = _branches(config.features)
+    for index, branch in enumerate(branches):
+        try:
+            resolve(branch, data, {})
+        except MerlinkitError as error:
+            problems.append(f"features[{index}]: {error}")
+    if not problems:
+        try:
+            output = resolve(config.features, data, {}).output_schema
+            if needs_target:
+                _check_model_columns(output)
+        except MerlinkitError as error:
+            problems.append(f"features: {error}")
+    if problems:
+        raise ConfigError(problems)
+
+
+def _branches(features: Node) -> list[Node]:
+    """Return the entries of the features section, so that each can be checked by itself."""
+    return list(features.parents) if isinstance(features, Concat) else [features]
+
+
+def _check_model_columns(output: Schema) -> None:
+    if not len(output.by_tag(Tags.TARGET)):
+        raise ConfigError(
+            "no column is tagged target, so there is nothing to learn; add an entry such as "
+            "{columns: [click], ops: [{op: AddTags, tags: [target, binary_classification]}]}"
+        )
+    target_column(output)
+    features = output.without_tag(Tags.TARGET).by_tag(Tags.CATEGORICAL, Tags.CONTINUOUS)
+    if not len(features):
+        raise ConfigError(
+            "no column is tagged categorical or continuous, so a model has nothing to read; "
+            "Categorify, Bucketize, Normalize and LogOp tag what they make"
+        )

@@ -1,0 +1,216 @@
+"""The verbs that work in a run directory: run, etl, train, evaluate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from merlinkit.errors import RunDirError
+from merlinkit.events import EventLog
+from merlinkit.pipeline.config import RunConfig, read_config
+from merlinkit.pipeline.etl import run_etl
+from merlinkit.pipeline.evaluate import run_evaluate
+from merlinkit.pipeline.run_dir import RunDir, clear, open_run_dir, read_saved_config
+from merlinkit.pipeline.stage import Reporter
+from merlinkit.pipeline.train import run_train
+from merlinkit.report.page import write_report
+
+__all__ = ["DATA_SECTIONS", "etl", "evaluate", "run", "train"]
+
+DATA_SECTIONS = ("dataset", "split", "features", "engine")
+"""What decides the processed data."""
+_MODEL_SECTIONS = ("model", "trainer", "loader")
+
+Metrics = dict[str, dict[str, Any]]
+
+
+def run(raw: Mapping[str, Any], run_dir: Path, command: str, console: Console) -> Metrics:
+    """Do everything: data, features, training, evaluation, report.
+
+    A run that was killed is continued by the same call; complete stages are not done again.
+
+    Parameters
+    ----------
+    raw
+        The configuration as plain values.
+    run_dir
+        The run directory.
+    command
+        What was typed.
+    console
+        Where progress goes.
+
+    Returns
+    -------
+    dict
+        Metrics by part.
+    """
+    config = read_config(raw, run_dir)
+    sections = (*DATA_SECTIONS, *_MODEL_SECTIONS, "seed")
+
+    def work(opened: RunDir, reporter: Reporter) -> Metrics:
+        made_from = run_etl(config, opened, reporter, needs_target=True)
+        trained_from = run_train(config, opened, reporter, made_from)
+        return run_evaluate(config, opened, reporter, trained_from)
+
+    return _in_run_dir(config, command, console, work, sections)
+
+
+def etl(raw: Mapping[str, Any], run_dir: Path, command: str, console: Console) -> Metrics:
+    """Process the data; parameters as in `run`."""
+    config = read_config(raw, run_dir)
+    sections = (*DATA_SECTIONS, "seed")
+
+    def work(opened: RunDir, reporter: Reporter) -> Metrics:
+        run_etl(config, opened, reporter, needs_target=False)
+        return {}
+
+    return _in_run_dir(config, command, console, work, sections)
+
+
+def train(
+    raw: Mapping[str, Any],
+    run_dir: Path,
+    command: str,
+    console: Console,
+    overridden: Sequence[str] = (),
+) -> Metrics:
+    """Train on what etl left in the run directory.
+
+    Parameters
+    ----------
+    raw, run_dir, command, console
+        As in `run`; the sections about data are taken from the run directory.
+    overridden
+        Sections that the user set on the command line; those about data are refused.
+    """
+    config = read_config(_with_saved(raw, run_dir, DATA_SECTIONS, overridden, "etl"), run_dir)
+
+    def work(opened: RunDir, reporter: Reporter) -> Metrics:
+        trained_from = run_train(config, opened, reporter, _fingerprint_of(opened, "etl"))
+        return run_evaluate(config, opened, reporter, trained_from)
+
+    return _in_run_dir(config, command, console, work)
+
+
+def evaluate(
+    raw: Mapping[str, Any],
+    run_dir: Path,
+    command: str,
+    console: Console,
+    overridden: Sequence[str] = (),
+) -> Metrics:
+    """Measure the model that the run directory holds; parameters as in `train`."""
+    sections = (*DATA_SECTIONS, "model", "trainer")
+    config = read_config(_with_saved(raw, run_dir, sections, overridden, "train"), run_dir)
+
+    def work(opened: RunDir, reporter: Reporter) -> Metrics:
+        return run_evaluate(config, opened, reporter, _fingerprint_of(opened, "train"))
+
+    return _in_run_dir(config, command, console, work)
+
+
+def _in_run_dir(
+    config: RunConfig,
+    command: str,
+    console: Console,
+    work: Callable[[RunDir, Reporter], Metrics],
+    same: Sequence[str] = (),
+) -> Metrics:
+    """Do the work of a verb in its run directory, write the report and print the result.
+
+    ``same`` names the sections in which an earlier run in the folder must not differ.
+    """
+
+    def check() -> None:
+        _require_same_run(config, same)
+
+    with open_run_dir(config.run_dir, command, config.seed, check) as opened:
+        opened.save_config({**config.raw, "run_dir": str(config.run_dir)})
+        with EventLog(config.run_dir / "events.jsonl") as events:
+            reporter = Reporter(events, console)
+            metrics = work(opened, reporter)
+    # After the run is marked complete, so that the page says so.
+    page = write_report(config.run_dir)
+    _print_result(metrics, page)
+    return metrics
+
+
+def _print_result(metrics: Metrics, page: Path) -> None:
+    """Print metrics and the path of the report to standard output."""
+    console = Console(soft_wrap=True)
+    if metrics:
+        names = [name for name in next(iter(metrics.values())) if name != "rows"]
+        table = Table("part", "rows", *names)
+        for part, values in metrics.items():
+            cells = [
+                "–" if values.get(name) is None else f"{values[name]:.4f}" for name in names
+            ]
+            table.add_row(part, f"{values['rows']:,.0f}", *cells)
+        console.print(table)
+    console.print(f"report: {page}", markup=False, highlight=False)
+
+
+def _require_same_run(config: RunConfig, sections: Sequence[str]) -> None:
+    """Raise unless the folder is free, of the same configuration, or may be overwritten."""
+    saved = read_saved_config(config.run_dir)
+    if saved is None:
+        return
+    differing = [name for name in sections if saved.get(name) != config.raw.get(name)]
+    if not differing:
+        return
+    if config.overwrite:
+        clear(config.run_dir)
+        return
+    raise RunDirError(
+        f"run_dir {config.run_dir} holds {_described(config.run_dir)} with another configuration "
+        f"({', '.join(differing)} differ, see {config.run_dir / 'config.yaml'}); choose another "
+        "run_dir, call it with the same configuration to continue it, or set overwrite=true to "
+        "delete it"
+    )
+
+
+def _described(path: Path) -> str:
+    try:
+        status = json.loads((path / "run.json").read_text(encoding="utf-8"))["status"]
+    except (OSError, ValueError, KeyError, TypeError):
+        status = None
+    return "a complete earlier run" if status == "complete" else "an unfinished earlier run"
+
+
+def _with_saved(
+    raw: Mapping[str, Any],
+    run_dir: Path,
+    sections: Sequence[str],
+    overridden: Sequence[str],
+    before: str,
+) -> dict[str, Any]:
+    """Return the configuration with sections taken from what an earlier verb saved."""
+    saved = read_saved_config(run_dir)
+    if saved is None:
+        raise RunDirError(
+            f"run_dir {run_dir} holds no run; call {before} first, with the same run_dir="
+        )
+    refused = [name for name in sections if name in overridden]
+    if refused:
+        raise RunDirError(
+            f"{', '.join(refused)} cannot be changed here: run_dir {run_dir} was made with its own; "
+            f"call {before} with the change"
+        )
+    taken = {name: saved[name] for name in (*sections, "seed") if name in saved}
+    return {**raw, **taken}
+
+
+def _fingerprint_of(opened: RunDir, stage: str) -> str:
+    details = opened.stage_details(stage)
+    if details is None:
+        raise RunDirError(
+            f"run_dir {opened.path} has no complete {stage} stage; call {stage} (or run) first, "
+            "with the same run_dir"
+        )
+    return str(details["fingerprint"])

@@ -1,0 +1,1 @@
+"""One self-contained HTML page a run, and the profile of raw data that it shows."""

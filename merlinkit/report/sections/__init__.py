@@ -1,0 +1,1 @@
+"""The sections of a report: each module turns a `RunRecord` into what the template shows."""

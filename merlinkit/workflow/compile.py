@@ -1,0 +1,265 @@
+"""From a graph to one plan.
+
+All branches of a graph run on one wide frame, so that rows stay together without a join. A column
+keeps its own name in that frame as long as nobody else needs the name; then it moves to a spare
+one. Operators that remove rows run as early as their inputs allow, so that what is not made from
+those inputs never sees the removed rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from merlinkit.engine.dialect import Dialect
+from merlinkit.ops.base import State, scratch
+from merlinkit.schema import Schema
+from merlinkit.workflow.graph import Applied, Node, Selection, Source
+
+__all__ = ["Graph", "compile_plan", "resolve"]
+
+NO_STATE = State()
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph over data of a known schema.
+
+    Parameters
+    ----------
+    output
+        The node whose columns come out.
+    schemas
+        Columns of every node.
+    order
+        Operator nodes in the order in which they run.
+    skipped
+        Operators on rows that do not run, since a column they read was removed.
+    """
+
+    output: Node
+    schemas: Mapping[Node, Schema]
+    order: tuple[Applied, ...]
+    skipped: frozenset[Applied] = frozenset()
+
+    @property
+    def output_schema(self) -> Schema:
+        """Columns that come out."""
+        return self.schemas[self.output]
+
+    def inputs(self, node: Applied) -> Schema:
+        """Return the columns that go into an operator."""
+        return self.schemas[node.parents[0]]
+
+    def locate(self, node: Node, name: str) -> Source:
+        """Return where a column of a node is made."""
+        producer, made = node.locate(name, self.schemas)
+        while producer in self.skipped:
+            assert producer is not None
+            producer, made = producer.parents[0].locate(made, self.schemas)
+        return producer, made
+
+    def sources(self, node: Applied) -> dict[str, Source]:
+        """Return where each input column of an operator is made."""
+        return {name: self.locate(node.parents[0], name) for name in self.inputs(node).names}
+
+    def outputs(self) -> dict[str, Source]:
+        """Return where each column that comes out is made."""
+        return {name: self.locate(self.output, name) for name in self.output_schema.names}
+
+    def origins(self, source: Source) -> set[str]:
+        """Return the columns of the data that a column is made from."""
+        producer, name = source
+        if producer is None:
+            return {name}
+        sources = self.sources(producer)
+        made_from = producer.operator.origins(self.inputs(producer))[name]
+        return set().union(*(self.origins(sources[origin]) for origin in made_from))
+
+    def data_columns(self) -> set[str]:
+        """Return the columns of the data that are read."""
+        read = {source for node in self.order for source in self.sources(node).values()}
+        read |= set(self.outputs().values())
+        return {name for producer, name in read if producer is None}
+
+    def before(self, node: Applied) -> list[Applied]:
+        """Return the operators that must have run before one: its own and those on rows."""
+        index = self.order.index(node)
+        wanted = {id(item) for item in node.ancestors()} - {id(node)}
+        for item in self.order[:index]:
+            if not item.operator.keeps_rows:
+                wanted |= {id(ancestor) for ancestor in item.ancestors()}
+        return [item for item in self.order[:index] if id(item) in wanted]
+
+
+def resolve(
+    output: Node,
+    data: Schema,
+    states: Mapping[Node, State],
+    removed: frozenset[str] = frozenset(),
+) -> Graph:
+    """Return the graph over data of a schema, with the columns of every node.
+
+    Parameters
+    ----------
+    output
+        The node whose columns come out.
+    data
+        Columns of the data.
+    states
+        What was fitted; before fit, domains of what is not fitted stay unknown.
+    removed
+        Columns of the data that are not there any more; operators on rows that read them do not
+        run.
+
+    Raises
+    ------
+    SchemaError
+        If a column is missing, has a data type that its operator cannot work with, or two outputs
+        have the same name.
+    """
+    schemas: dict[Node, Schema] = {}
+    applied: list[Applied] = []
+    for node in output.ancestors():
+        inputs = [data] if isinstance(node, Selection) else [schemas[p] for p in node.parents]
+        state = states.get(node)
+        if isinstance(node, Applied):
+            applied.append(node)
+            if state is None and not node.operator.needs_fit(inputs[0]):
+                state = NO_STATE
+        schemas[node] = node.resolve(inputs, state)
+    graph = Graph(output, schemas, tuple(_row_operators_first(applied)))
+    if not removed:
+        return graph
+    skipped = {
+        node
+        for node in graph.order
+        if not node.operator.keeps_rows
+        and any(
+            graph.origins(graph.sources(node)[name]) & removed
+            for name in node.operator.row_inputs(graph.inputs(node))
+        )
+    }
+    kept = tuple(node for node in graph.order if node not in skipped)
+    return Graph(output, schemas, kept, frozenset(skipped))
+
+
+def _row_operators_first(applied: Sequence[Applied]) -> list[Applied]:
+    """Return operators in an order that respects the graph and removes rows early."""
+    order: list[Applied] = []
+    placed: set[int] = set()
+
+    def place(node: Applied) -> None:
+        for ancestor in node.ancestors():
+            if isinstance(ancestor, Applied) and id(ancestor) not in placed:
+                placed.add(id(ancestor))
+                order.append(ancestor)
+
+    for node in applied:
+        if not node.operator.keeps_rows:
+            place(node)
+    for node in applied:
+        place(node)
+    return order
+
+
+def compile_plan(
+    graph: Graph,
+    frame: pl.LazyFrame,
+    states: Mapping[Node, State],
+    dialect: Dialect,
+    *,
+    until: Applied | None = None,
+) -> pl.LazyFrame:
+    """Return the plan that applies a graph to a frame.
+
+    Parameters
+    ----------
+    graph
+        The graph, resolved over the frame's schema.
+    frame
+        The data.
+    states
+        What was fitted.
+    dialect
+        How the engine spells lists, lookups and hashes.
+    until
+        Stop before this operator and return its input columns, instead of the output columns.
+    """
+    if until is None:
+        order = list(graph.order)
+        wanted = graph.outputs()
+    else:
+        order = graph.before(until)
+        wanted = graph.sources(until)
+    wide = _WideFrame(frame, order, wanted, graph)
+    for index, node in enumerate(order):
+        wide.apply(index, node, states.get(node, NO_STATE), dialect)
+    return wide.frame.select(
+        pl.col(wide.place[source]).alias(name) for name, source in wanted.items()
+    )
+
+
+class _WideFrame:
+    """The one frame on which a graph runs, and where in it each column is."""
+
+    def __init__(
+        self,
+        frame: pl.LazyFrame,
+        order: Sequence[Applied],
+        wanted: Mapping[str, Source],
+        graph: Graph,
+    ) -> None:
+        self.graph = graph
+        # The last step that reads a column; the end of all for what comes out.
+        self.last_use: dict[Source, int] = {}
+        for index, node in enumerate(order):
+            for source in graph.sources(node).values():
+                self.last_use[source] = index
+        for source in wanted.values():
+            self.last_use[source] = len(order)
+        raw = [name for producer, name in self.last_use if producer is None]
+        self.frame = frame.select(raw)
+        self.place: dict[Source, str] = {(None, name): name for name in raw}
+        self._spares = 0
+
+    def _free(self, name: str, keep: Source | None, index: int) -> None:
+        """Move the column that stands under a name elsewhere, unless nobody needs it any more."""
+        for source, place in list(self.place.items()):
+            if place != name or source == keep:
+                continue
+            if self.last_use.get(source, -1) < index:
+                del self.place[source]
+                continue
+            self._spares += 1
+            spare = scratch(f"{self._spares}_{name}")
+            self.frame = self.frame.with_columns(pl.col(name).alias(spare))
+            self.place[source] = spare
+
+    def apply(self, index: int, node: Applied, state: State, dialect: Dialect) -> None:
+        """Run one operator on the frame."""
+        inputs = self.graph.inputs(node)
+        sources = self.graph.sources(node)
+        outputs = self.graph.schemas[node].names
+        for name, source in sources.items():
+            needed_later = self.last_use[source] > index
+            # In place when this is the last to read it and it already has the right name.
+            in_place = self.place[source] == name and not needed_later
+            self._free(name, source if in_place else None, index)
+            if self.place[source] != name:
+                self.frame = self.frame.with_columns(pl.col(self.place[source]).alias(name))
+        for name in outputs:
+            if name not in sources:
+                self._free(name, None, index)
+        self.frame = node.operator.transform(self.frame, inputs, state, dialect)
+        consumed = [
+            source
+            for source, place in self.place.items()
+            if place in sources or place in outputs
+        ]
+        for source in consumed:
+            del self.place[source]
+        for name in outputs:
+            self.place[node, name] = name

@@ -1,0 +1,98 @@
+"""Every plan that a workflow would run on cuDF, to be proved without a GPU.
+
+The plans are built over frames of nulls with the right types: a translation looks at types and
+shapes, never at values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from merlinkit.engine.cudf_dialect import CudfDialect
+from merlinkit.ops.base import State
+from merlinkit.schema import Schema
+from merlinkit.workflow.compile import compile_plan, resolve
+from merlinkit.workflow.graph import Node
+
+__all__ = ["CudfPlan", "cudf_plans"]
+
+FINALIZE_REASON = "numbers a table that has one row for each distinct value, not for each row"
+GAP_REASON = "the engine does it with libcudf, outside of plans"
+
+
+@dataclass(frozen=True)
+class CudfPlan:
+    """One plan, or one step that is not a plan.
+
+    Parameters
+    ----------
+    step
+        What it is for, for example ``"statistics of Normalize() for 'price'"``.
+    plan
+        The plan; None for a step that the engine does outside of plans.
+    one_partition_reason
+        Why the plan may gather its rows into one partition; None where it must not.
+    """
+
+    step: str
+    plan: pl.LazyFrame | None
+    one_partition_reason: str | None = None
+
+
+def cudf_plans(
+    output: Node, data: Schema, states: Mapping[Node, State], rows: int = 1_000
+) -> list[CudfPlan]:
+    """Return the plans of fit and transform of a graph.
+
+    Parameters
+    ----------
+    output
+        The graph.
+    data
+        Columns of the data.
+    states
+        What was fitted, if only on a few rows: the plans depend on its shape alone.
+    rows
+        Rows of the frames that the plans are built over.
+    """
+    plans: list[CudfPlan] = []
+    frame = null_frame(data, rows)
+    graph = resolve(output, data, states)
+    for node in graph.order:
+        inputs = graph.inputs(node)
+        if not node.operator.needs_fit(inputs):
+            continue
+        dialect = CudfDialect(rows)
+        source = compile_plan(graph, frame, states, dialect, until=node)
+        statistics = node.operator.statistics(source, inputs, dialect)
+        for name, plan in statistics.items():
+            plans.append(CudfPlan(f"statistics of {node.operator!r} for '{name}'", plan))
+        gathered = {
+            name: null_frame(Schema.from_polars(plan.collect_schema()), rows)
+            for name, plan in statistics.items()
+        }
+        finalized = node.operator.finalize(gathered, inputs, dialect)
+        for name, plan in {**finalized.values, **finalized.tables}.items():
+            step = f"state of {node.operator!r} for '{name}'"
+            plans.append(CudfPlan(step, plan, FINALIZE_REASON))
+        merged = node.operator.merge(gathered, gathered)
+        for name, plan in merged.items():
+            step = f"merge of {node.operator!r} for '{name}'"
+            plans.append(CudfPlan(step, plan, FINALIZE_REASON))
+    dialect = CudfDialect(rows)
+    plans.append(CudfPlan("transform", compile_plan(graph, frame, states, dialect)))
+    for part in dialect.list_plans:
+        plans.append(CudfPlan(f"transform of the elements of '{part.column}'", part.plan))
+    for step in dialect.engine_steps:
+        plans.append(CudfPlan(step, None, GAP_REASON))
+    return plans
+
+
+def null_frame(schema: Schema, rows: int) -> pl.LazyFrame:
+    """Return a frame of nulls with the columns of a schema."""
+    return pl.DataFrame(
+        {column.name: [None] * rows for column in schema}, schema=schema.to_polars()
+    ).lazy()

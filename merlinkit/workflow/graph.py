@@ -1,0 +1,244 @@
+"""The graph of columns and operators: ``["a"] >> Op()``, ``node + node``, ``node - ["a"]``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from merlinkit.errors import ParameterError, SchemaError, did_you_mean
+from merlinkit.ops.base import Operator, State
+from merlinkit.schema import Column, Schema
+
+__all__ = [
+    "Applied",
+    "Concat",
+    "Node",
+    "Selectable",
+    "Selection",
+    "Source",
+    "Subset",
+    "Subtract",
+    "as_node",
+    "by_tags",
+]
+
+Source = tuple["Applied | None", str]
+"""Where a column is made: the operator node, or None for the data itself, and its name there."""
+
+
+class Node(ABC):
+    """Columns at one point of a graph. Nodes are never changed; each expression makes new ones."""
+
+    parents: tuple[Node, ...] = ()
+
+    def __rshift__(self, operator: Operator) -> Applied:
+        """Apply an operator to all columns of the node."""
+        if isinstance(operator, type) and issubclass(operator, Operator):
+            raise ParameterError(f"write {operator.__name__}(), with parentheses, after >>")
+        if not isinstance(operator, Operator):
+            raise ParameterError(
+                f"{operator!r} follows >>, an operator such as Categorify() expected"
+            )
+        return Applied(self, operator)
+
+    def __add__(self, other: Selectable) -> Concat:
+        """Put the columns of both side by side."""
+        return Concat((self, as_node(other)))
+
+    def __radd__(self, other: Selectable) -> Concat:
+        return Concat((as_node(other), self))
+
+    def __sub__(self, names: str | Iterable[str]) -> Subtract:
+        """Leave the named columns out."""
+        return Subtract(self, _names(names))
+
+    def __getitem__(self, names: str | Iterable[str]) -> Subset:
+        """Keep the named columns, in that order."""
+        return Subset(self, _names(names))
+
+    @abstractmethod
+    def resolve(self, inputs: Sequence[Schema], state: State | None) -> Schema:
+        """Return the columns of the node, given those of its parents."""
+
+    @abstractmethod
+    def locate(self, name: str, schemas: Mapping[Node, Schema]) -> Source:
+        """Return where a column of the node is made."""
+
+    def ancestors(self) -> Iterator[Node]:
+        """Yield every node this one is made from and then itself, parents before children."""
+        seen: set[int] = set()
+        stack: list[tuple[Node, bool]] = [(self, False)]
+        while stack:
+            node, ready = stack.pop()
+            if ready:
+                yield node
+            elif id(node) not in seen:
+                seen.add(id(node))
+                stack.append((node, True))
+                stack.extend((parent, False) for parent in reversed(node.parents))
+
+
+Selectable = Node | str | Sequence["str | Node"]
+
+
+class Selection(Node):
+    """Columns of the data, by name or by tag."""
+
+    def __init__(self, names: Sequence[str] = (), tags: Sequence[str] = ()) -> None:
+        self.names = tuple(names)
+        self.tags = tuple(str(tag) for tag in tags)
+
+    def resolve(self, inputs: Sequence[Schema], state: State | None) -> Schema:
+        """Return the selected columns of the data, whose schema is the only input."""
+        (data,) = inputs
+        chosen = data.select(self.names)
+        if self.tags:
+            tagged = data.by_tag(*self.tags)
+            if not len(tagged):
+                present = sorted({tag for column in data for tag in column.tags})
+                raise SchemaError(
+                    f"no column has the tag {' or '.join(map(repr, self.tags))}."
+                    f"{did_you_mean(self.tags[0], present)} Tags there are: "
+                    f"{', '.join(present) or 'none'}."
+                )
+            chosen = chosen.merge(tagged)
+        return chosen
+
+    def locate(self, name: str, schemas: Mapping[Node, Schema]) -> Source:
+        """Return the data itself."""
+        return None, name
+
+    def __repr__(self) -> str:
+        return f"by_tags({', '.join(self.tags)})" if self.tags else str(list(self.names))
+
+
+class Applied(Node):
+    """An operator applied to a node."""
+
+    def __init__(self, parent: Node, operator: Operator) -> None:
+        self.parents = (parent,)
+        self.operator = operator
+
+    def resolve(self, inputs: Sequence[Schema], state: State | None) -> Schema:
+        """Return what the operator makes."""
+        return self.operator.output_schema(inputs[0], state)
+
+    def locate(self, name: str, schemas: Mapping[Node, Schema]) -> Source:
+        """Return this node."""
+        return self, name
+
+    def __repr__(self) -> str:
+        return f"{self.parents[0]!r} >> {self.operator!r}"
+
+
+class Concat(Node):
+    """The columns of several nodes side by side."""
+
+    def __init__(self, parents: Sequence[Node]) -> None:
+        self.parents = tuple(parents)
+
+    def resolve(self, inputs: Sequence[Schema], state: State | None) -> Schema:
+        """Return all columns; two of the same name are an error."""
+        columns: list[Column] = []
+        owner: dict[str, Node] = {}
+        for parent, schema in zip(self.parents, inputs, strict=True):
+            for column in schema:
+                if column.name in owner:
+                    raise SchemaError(
+                        f"two outputs are named '{column.name}': {owner[column.name]!r} and "
+                        f"{parent!r}; rename one with Rename, or leave it out with - "
+                        f"['{column.name}']"
+                    )
+                owner[column.name] = parent
+                columns.append(column)
+        return Schema(columns)
+
+    def locate(self, name: str, schemas: Mapping[Node, Schema]) -> Source:
+        """Return where the parent that has the column makes it."""
+        parent = next(parent for parent in self.parents if name in schemas[parent])
+        return parent.locate(name, schemas)
+
+    def __repr__(self) -> str:
+        return " + ".join(f"({parent!r})" for parent in self.parents)
+
+
+class Subtract(Node):
+    """A node without some of its columns."""
+
+    def __init__(self, parent: Node, names: Sequence[str]) -> None:
+        self.parents = (parent,)
+        self.names = tuple(names)
+
+    def resolve(self, inputs: Sequence[Schema], state: State | None) -> Schema:
+        """Return the other columns; a name that is not there is an error."""
+        inputs[0].select(self.names)
+        return inputs[0].without(self.names)
+
+    def locate(self, name: str, schemas: Mapping[Node, Schema]) -> Source:
+        """Return where the parent makes it."""
+        return self.parents[0].locate(name, schemas)
+
+    def __repr__(self) -> str:
+        return f"({self.parents[0]!r}) - {list(self.names)}"
+
+
+class Subset(Node):
+    """Some columns of a node."""
+
+    def __init__(self, parent: Node, names: Sequence[str]) -> None:
+        self.parents = (parent,)
+        self.names = tuple(names)
+
+    def resolve(self, inputs: Sequence[Schema], state: State | None) -> Schema:
+        """Return the named columns."""
+        return inputs[0].select(self.names)
+
+    def locate(self, name: str, schemas: Mapping[Node, Schema]) -> Source:
+        """Return where the parent makes it."""
+        return self.parents[0].locate(name, schemas)
+
+    def __repr__(self) -> str:
+        return f"({self.parents[0]!r})[{list(self.names)}]"
+
+
+def as_node(selection: Selectable) -> Node:
+    """Return the node that a name, a list of names and nodes, or a node stands for."""
+    if isinstance(selection, Node):
+        return selection
+    if isinstance(selection, str):
+        return Selection([selection])
+    if not isinstance(selection, Sequence):
+        raise ParameterError(f"{selection!r} selects no columns; a name or a list of names does")
+    if all(isinstance(item, str) for item in selection):
+        if not selection:
+            raise ParameterError("an empty list selects no columns")
+        return Selection(_names([str(item) for item in selection]))
+    for item in selection:
+        if not isinstance(item, str | Node):
+            raise ParameterError(f"{item!r} in a selection, a column name or a node expected")
+    return Concat([as_node(item) for item in selection])
+
+
+def by_tags(*tags: str | Sequence[str]) -> Selection:
+    """Select the columns of the data that carry at least one of the tags.
+
+    Examples
+    --------
+    >>> by_tags("categorical")
+    by_tags(categorical)
+    """
+    flat = [tag for item in tags for tag in ([item] if isinstance(item, str) else item)]
+    if not flat:
+        raise ParameterError("by_tags needs at least one tag")
+    return Selection(tags=flat)
+
+
+def _names(names: str | Iterable[str]) -> list[str]:
+    listed = [names] if isinstance(names, str) else list(names)
+    for name in listed:
+        if not isinstance(name, str) or not name:
+            raise ParameterError(f"{name!r} is not a column name")
+    for name in listed:
+        if listed.count(name) > 1:
+            raise ParameterError(f"column '{name}' is selected twice")
+    return listed

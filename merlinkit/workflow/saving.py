@@ -1,0 +1,162 @@
+"""A workflow on disk: ``workflow.json`` and ``tables/*.parquet``.
+
+Nothing in the files is ever imported or executed: operators come from the registry by name, paths
+must stay inside the folder, and every table must have the checksum that the JSON states.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from merlinkit._version import __version__
+from merlinkit.data.manifest import atomic_folder, file_sha256, write_json
+from merlinkit.engine.base import Engine
+from merlinkit.errors import ArtifactError, MerlinkitError
+from merlinkit.ops.base import State, Table
+from merlinkit.ops.registry import make_operator
+from merlinkit.schema import JSONValue, Schema
+from merlinkit.workflow.graph import Applied, Concat, Node, Selection, Subset, Subtract
+
+if TYPE_CHECKING:
+    from merlinkit.workflow.workflow import Workflow
+
+__all__ = ["load_workflow", "save_workflow"]
+
+WORKFLOW_FORMAT = 1
+WORKFLOW_FILE = "workflow.json"
+TABLES = "tables"
+
+
+def save_workflow(
+    folder: Path,
+    output: Node,
+    data: Schema,
+    states: Mapping[Node, State],
+    removed: frozenset[str],
+    engine: Engine,
+) -> None:
+    """Write a fitted workflow into a folder, which appears whole or not at all."""
+    nodes = list(output.ancestors())
+    number = {node: index for index, node in enumerate(nodes)}
+    with atomic_folder(folder) as temporary:
+        (temporary / TABLES).mkdir()
+        saved_states: dict[str, JSONValue] = {}
+        for node, state in states.items():
+            tables: dict[str, JSONValue] = {}
+            for index, (name, table) in enumerate(state.tables.items()):
+                file = f"{number[node]}-{index}.parquet"
+                path = temporary / TABLES / file
+                rows = engine.sink(table.frame, path)
+                tables[name] = {"file": file, "rows": rows, "sha256": file_sha256(path)}
+            saved_states[str(number[node])] = {"values": dict(state.values), "tables": tables}
+        write_json(
+            temporary / WORKFLOW_FILE,
+            {
+                "format": WORKFLOW_FORMAT,
+                "merlinkit": __version__,
+                "nodes": [_node_to_json(node, number) for node in nodes],
+                "output": number[output],
+                "data": data.to_dict(),
+                "removed": sorted(removed),
+                "states": saved_states,
+            },
+        )
+
+
+def _node_to_json(node: Node, number: Mapping[Node, int]) -> JSONValue:
+    parents = [number[parent] for parent in node.parents]
+    if isinstance(node, Selection):
+        return {"kind": "select", "columns": list(node.names), "tags": list(node.tags)}
+    if isinstance(node, Applied):
+        return {
+            "kind": "apply",
+            "parents": parents,
+            "operator": node.operator.name,
+            "parameters": node.operator.parameters(),
+        }
+    if isinstance(node, Subtract | Subset):
+        kind = "subtract" if isinstance(node, Subtract) else "subset"
+        return {"kind": kind, "parents": parents, "columns": list(node.names)}
+    return {"kind": "concat", "parents": parents}
+
+
+def load_workflow(folder: Path) -> Workflow:
+    """Read a workflow that `save_workflow` wrote, wherever the folder is now.
+
+    Raises
+    ------
+    ArtifactError
+        If a file is missing, altered or damaged, the format is of another version, or the file
+        names an operator or parameter that does not exist.
+    """
+    from merlinkit.workflow.workflow import Workflow
+
+    path = folder / WORKFLOW_FILE
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ArtifactError(f"no workflow in {folder}: {WORKFLOW_FILE} is missing") from None
+    except NotADirectoryError:
+        raise ArtifactError(f"{folder} is a file, the folder of a workflow expected") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ArtifactError(f"{path} is damaged: {error}") from error
+    if not isinstance(data, dict) or data.get("format") != WORKFLOW_FORMAT:
+        found = data.get("format") if isinstance(data, dict) else None
+        raise ArtifactError(
+            f"{path} has format {found!r}, {WORKFLOW_FORMAT} expected; fit and save the workflow "
+            "again with this version of merlinkit"
+        )
+    try:
+        nodes: list[Node] = []
+        for entry in data["nodes"]:
+            nodes.append(_node_from_json(entry, nodes))
+        states = {
+            nodes[int(key)]: _state_from_json(entry, folder / TABLES)
+            for key, entry in data["states"].items()
+        }
+        return Workflow._restored(
+            nodes[data["output"]], Schema.from_dict(data["data"]), states, data["removed"]
+        )
+    except ArtifactError:
+        raise
+    except MerlinkitError as error:
+        raise ArtifactError(f"{path}: {error}") from error
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise ArtifactError(f"{path} is damaged: {type(error).__name__}: {error}") from error
+
+
+def _node_from_json(entry: Mapping[str, JSONValue], nodes: list[Node]) -> Node:
+    kind = entry["kind"]
+    if kind == "select":
+        return Selection(entry["columns"], entry["tags"])
+    # Nodes come after their parents, so an index that is not there yet is damage.
+    parents = [nodes[index] for index in entry["parents"]]
+    if kind == "apply":
+        return Applied(parents[0], make_operator(entry["operator"], entry["parameters"]))
+    if kind == "subtract":
+        return Subtract(parents[0], entry["columns"])
+    if kind == "subset":
+        return Subset(parents[0], entry["columns"])
+    if kind == "concat":
+        return Concat(parents)
+    raise ArtifactError(f"unknown kind of node {kind!r}")
+
+
+def _state_from_json(entry: Mapping[str, JSONValue], tables: Path) -> State:
+    out: dict[str, Table] = {}
+    for name, table in entry["tables"].items():
+        file = table["file"]
+        if not isinstance(file, str) or Path(file).name != file:
+            raise ArtifactError(f"{tables.parent / WORKFLOW_FILE} names a file outside: {file!r}")
+        path = tables / file
+        if not path.is_file():
+            raise ArtifactError(f"{path} is missing")
+        if file_sha256(path) != table["sha256"]:
+            raise ArtifactError(f"{path} was altered: its checksum is not the one in the workflow")
+        out[name] = Table(pl.scan_parquet(path), table["rows"])
+    return State(entry["values"], out)

@@ -1,0 +1,348 @@
+"""Workflow: a graph of operators, fitted on data and applied to data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+import polars as pl
+
+from merlinkit.data.coerce import DatasetLike, as_rows
+from merlinkit.dtypes import dtype_name
+from merlinkit.engine.base import Engine
+from merlinkit.engine.select import get_engine
+from merlinkit.errors import DataError, MerlinkitError, SchemaError, did_you_mean
+from merlinkit.ops.base import State
+from merlinkit.schema import Schema
+from merlinkit.workflow.compile import NO_STATE, Graph, compile_plan, resolve
+from merlinkit.workflow.fit import fit_states
+from merlinkit.workflow.graph import Applied, Node, Selectable, Subset, as_node
+from merlinkit.workflow.saving import load_workflow, save_workflow
+from merlinkit.workflow.transformed import Transformed
+
+__all__ = ["Workflow"]
+
+
+class Workflow:
+    """A graph of operators that is fitted on data and applied to data.
+
+    Parameters
+    ----------
+    output
+        The node whose columns come out: ``["a", "b"] >> Op() >> Op2() + ["c"]``.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import merlinkit as mk
+    >>> from merlinkit import ops
+    >>> logs = pl.DataFrame({"user": ["u1", "u2", "u1"], "price": [1.0, 2.0, 3.0]})
+    >>> features = (["user"] >> ops.Categorify()) + (["price"] >> ops.Normalize())
+    >>> workflow = mk.Workflow(features)
+    >>> workflow.fit_transform(logs).collect().to_dict(as_series=False)
+    {'user': [3, 4, 3], 'price': [-1.0, 0.0, 1.0]}
+    """
+
+    def __init__(self, output: Selectable) -> None:
+        self.output = as_node(output)
+        self._data: Schema | None = None
+        self._states: dict[Node, State] = {}
+        self._removed: frozenset[str] = frozenset()
+
+    @classmethod
+    def _restored(
+        cls, output: Node, data: Schema, states: Mapping[Node, State], removed: Iterable[str]
+    ) -> Workflow:
+        workflow = cls(output)
+        workflow._removed = frozenset(removed)
+        workflow._data = data
+        workflow._states = dict(states)
+        return workflow
+
+    # -- what it is ---------------------------------------------------------------------------
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether `fit` was called, or the workflow was loaded."""
+        return self._data is not None
+
+    def _require_fit(self) -> Schema:
+        if self._data is None:
+            raise MerlinkitError("the workflow is not fitted; call fit first, or load a saved one")
+        return self._data
+
+    def graph(self) -> Graph:
+        """Return the graph with the columns of every node, over the data that was fitted on."""
+        return resolve(self.output, self._require_fit(), self._states, self._removed)
+
+    @property
+    def input_schema(self) -> Schema:
+        """Columns of the data that the workflow reads, as they were at fit."""
+        read = self.graph().data_columns() - self._removed
+        return Schema(column for column in self._require_fit() if column.name in read)
+
+    @property
+    def output_schema(self) -> Schema:
+        """Columns that come out, with their domains."""
+        return self.graph().output_schema
+
+    def state(self, node: Applied) -> State:
+        """Return what an operator of the graph learned."""
+        self._require_fit()
+        return self._states.get(node, NO_STATE)
+
+    # -- fit ----------------------------------------------------------------------------------
+
+    def fit_schema(self, data: Schema) -> Schema:
+        """Check the graph against columns without data; return the columns that would come out.
+
+        Domains of what is learned from data are unknown. Raises `SchemaError` for a missing
+        column or a wrong data type.
+        """
+        return resolve(self.output, data, {}).output_schema
+
+    def fit(
+        self,
+        data: DatasetLike,
+        engine: str | Engine = "cpu",
+        *,
+        work_dir: str | Path | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> Workflow:
+        """Learn what the operators need to know of the data.
+
+        Parameters
+        ----------
+        data
+            A `Dataset`, or anything that one can be made of.
+        engine
+            Name of an engine, or an engine.
+        work_dir
+            Folder for statistics and vocabularies; with None they are kept in memory.
+        progress
+            Called with a line before each operator.
+
+        Returns
+        -------
+        Workflow
+            Itself. Fitting again forgets what was learned before.
+        """
+        dataset = as_rows(data)
+        try:
+            states = fit_states(
+                self.output,
+                dataset.schema,
+                dataset.scan(),
+                get_engine(engine),
+                None if work_dir is None else Path(work_dir),
+                progress,
+            )
+        except pl.exceptions.PolarsError as error:
+            raise DataError(
+                f"{dataset.name} cannot be fitted on: {str(error).splitlines()[0]}"
+            ) from error
+        self._states = states
+        self._data = dataset.schema
+        self._removed = frozenset()
+        return self
+
+    # -- apply --------------------------------------------------------------------------------
+
+    def plan(self, frame: pl.LazyFrame, engine: str | Engine = "cpu") -> pl.LazyFrame:
+        """Return the plan that transforms a frame; its columns are checked against the fit."""
+        data = Schema.from_polars(frame.collect_schema())
+        graph = self.graph()
+        frame = frame.select(self._casts(data))
+        frame = frame.with_columns(
+            # What was removed flows through as null; nothing that is made from it comes out.
+            pl.lit(None, dtype=self._require_fit()[name].polars_dtype).alias(name)
+            for name in sorted(self._removed & graph.data_columns())
+        )
+        return compile_plan(graph, frame, self._states, get_engine(engine).dialect)
+
+    def _casts(self, data: Schema) -> list[pl.Expr]:
+        """Return the columns that are read, in the data types that they had at fit."""
+        casts = []
+        for column in self.input_schema:
+            if column.name not in data:
+                raise SchemaError(
+                    f"column '{column.name}' is missing; the workflow was fitted with it."
+                    f"{did_you_mean(column.name, data.names)}"
+                )
+            found = data[column.name]
+            value = pl.col(column.name)
+            if found.polars_dtype != column.polars_dtype:
+                both_integers = found.dtype.is_integer() and column.dtype.is_integer()
+                both_floats = found.dtype.is_float() and column.dtype.is_float()
+                harmless = both_integers or both_floats or isinstance(found.dtype, pl.Null)
+                if not harmless or (found.is_list != column.is_list and found.dtype != pl.Null):
+                    raise SchemaError(
+                        f"column '{column.name}' is {dtype_name(found.polars_dtype)}, but the "
+                        f"workflow was fitted with {dtype_name(column.polars_dtype)}; cast it, or "
+                        "read it with that data type (dtypes=...)"
+                    )
+                value = value.cast(column.polars_dtype)
+            casts.append(value)
+        return casts
+
+    def transform(self, data: DatasetLike, engine: str | Engine = "cpu") -> Transformed:
+        """Return the transformed data, to be collected or written to parquet.
+
+        Parameters
+        ----------
+        data
+            A `Dataset`, or anything that one can be made of. Columns that the workflow does not
+            read may be missing or added; integers of another width are cast.
+        engine
+            Name of an engine, or an engine.
+
+        Raises
+        ------
+        SchemaError
+            If a column is missing or has another data type than at fit.
+        """
+        dataset = as_rows(data)
+        chosen = get_engine(engine)
+
+        def parts() -> Iterator[tuple[str, pl.LazyFrame]]:
+            for name, frame in dataset.scan_files():
+                yield name, self.plan(frame, chosen)
+
+        return Transformed(self.output_schema, self.plan(dataset.scan(), chosen), parts, chosen)
+
+    def fit_transform(self, data: DatasetLike, engine: str | Engine = "cpu") -> Transformed:
+        """Fit on data and return the same data transformed."""
+        dataset = as_rows(data)
+        return self.fit(dataset, engine).transform(dataset, engine)
+
+    # -- back ---------------------------------------------------------------------------------
+
+    def inverse_transform(self, data: DatasetLike, engine: str | Engine = "cpu") -> Transformed:
+        """Turn output columns back into the columns of the data they were made from.
+
+        Parameters
+        ----------
+        data
+            Holds some of the output columns, and any others, which pass through: predictions with
+            item ids, for example.
+
+        Notes
+        -----
+        A column comes back if every operator on its way has an inverse and made it from one
+        column; other output columns pass through as they are.
+        """
+        dataset = as_rows(data)
+        chosen = get_engine(engine)
+
+        def back(frame: pl.LazyFrame) -> pl.LazyFrame:
+            return self._inverse_plan(frame, chosen)
+
+        def parts() -> Iterator[tuple[str, pl.LazyFrame]]:
+            for name, frame in dataset.scan_files():
+                yield name, back(frame)
+
+        plan = back(dataset.scan())
+        return Transformed(Schema.from_polars(plan.collect_schema()), plan, parts, chosen)
+
+    def _inverse_plan(self, frame: pl.LazyFrame, engine: Engine) -> pl.LazyFrame:
+        graph = self.graph()
+        present = frame.collect_schema().names()
+        results: list[pl.Expr] = []
+        taken: set[str] = set()
+        for name in present:
+            chain = _invertible_chain(graph, name) if name in graph.output_schema else None
+            if chain is None:
+                results.append(pl.col(name))
+                taken.add(name)
+                continue
+            spare = f"__mk_inverse_{len(results)}"
+            made, raw = chain
+            frame = frame.with_columns(pl.col(name).alias(spare))
+            current = name
+            for node, before, after in made:
+                # Each step sees the column under the name that it gave it.
+                inputs = graph.inputs(node).select([before])
+                frame = frame.with_columns(pl.col(spare).alias(after))
+                frame = node.operator.inverse(frame, inputs, self.state(node), engine.dialect)
+                frame = frame.with_columns(pl.col(before).alias(spare))
+                current = before
+            del current
+            if raw in taken:
+                raise SchemaError(
+                    f"'{name}' would come back as '{raw}', and so does another column; leave one out"
+                )
+            taken.add(raw)
+            results.append(pl.col(spare).alias(raw))
+        return frame.select(results)
+
+    # -- change -------------------------------------------------------------------------------
+
+    def remove_inputs(self, names: str | Iterable[str]) -> Workflow:
+        """Return a workflow that does not read some columns of the data.
+
+        Outputs that are made from them, through any operator, are left out: the workflow for
+        serving, which has no target, is the one for training without the target.
+
+        Raises
+        ------
+        SchemaError
+            If a column is not read, or nothing would come out.
+        """
+        removed = {names} if isinstance(names, str) else set(names)
+        graph = self.graph()
+        read = self.input_schema.names
+        for name in sorted(removed):
+            if name not in read:
+                raise SchemaError(
+                    f"the workflow does not read column '{name}'.{did_you_mean(name, read)}"
+                )
+        kept = [
+            name for name, source in graph.outputs().items() if not graph.origins(source) & removed
+        ]
+        if not kept:
+            raise SchemaError(
+                f"without {', '.join(sorted(removed))} nothing comes out of the workflow"
+            )
+        return Workflow._restored(
+            Subset(self.output, kept), self._require_fit(), self._states, self._removed | removed
+        )
+
+    # -- disk ---------------------------------------------------------------------------------
+
+    def save(self, folder: str | Path, engine: str | Engine = "cpu") -> None:
+        """Write the workflow into a folder: JSON and parquet, nothing that runs when loaded."""
+        save_workflow(
+            Path(folder),
+            self.output,
+            self._require_fit(),
+            self._states,
+            self._removed,
+            get_engine(engine),
+        )
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Workflow:
+        """Read a workflow that `save` wrote; see `ArtifactError` for what is refused."""
+        return load_workflow(Path(folder))
+
+    def __repr__(self) -> str:
+        return f"Workflow({self.output!r})"
+
+
+def _invertible_chain(
+    graph: Graph, name: str
+) -> tuple[list[tuple[Applied, str, str]], str] | None:
+    """Return the operators from an output column back to its raw column, or None.
+
+    Each comes with the name of the column before and after it.
+    """
+    chain: list[tuple[Applied, str, str]] = []
+    source = graph.locate(graph.output, name)
+    while source[0] is not None:
+        node, after = source
+        origins = node.operator.origins(graph.inputs(node))[after]
+        if not node.operator.invertible or len(origins) != 1:
+            return None
+        chain.append((node, origins[0], after))
+        source = graph.sources(node)[origins[0]]
+    return chain, source[1]

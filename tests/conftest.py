@@ -1,0 +1,1 @@
+"""Shared fixtures and the command-line flags of the suite."""

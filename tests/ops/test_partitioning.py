@@ -1,0 +1,71 @@
+"""Second proof: however the data is cut into files, row groups and orders, the result is one."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from merlinkit import Dataset, Workflow
+from tests.ops.examples import EXAMPLES
+from tests.ops.test_values import assert_values, workflow_of
+
+CUTS = (1, 2, 5, 17)
+
+
+def write_files(frame: pl.DataFrame, folder, files: int) -> None:
+    """Cut a frame into files of row groups of one row, empty files among them."""
+    folder.mkdir()
+    for index in range(files):
+        start = frame.height * index // files
+        end = frame.height * (index + 1) // files
+        frame[start:end].write_parquet(folder / f"{index:02d}.parquet", row_group_size=1)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
+@pytest.mark.parametrize("files", CUTS)
+def test_any_files(example, files, tmp_path):
+    write_files(example.frame, tmp_path / "data", files)
+    data = Dataset(tmp_path / "data")
+    workflow = Workflow(list(example.columns) >> example.operator)
+    result = workflow.fit_transform(data)
+    assert_values(result.collect(), example.expected)
+    result.to_parquet(tmp_path / "out")
+    assert_values(pl.read_parquet(tmp_path / "out" / "*.parquet"), example.expected)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
+def test_any_order_and_files_that_are_all_null(example, tmp_path):
+    shuffled = example.frame.sample(fraction=1.0, shuffle=True, seed=7)
+    nulls = pl.DataFrame(
+        {name: [None] * 3 for name in example.frame.columns}, schema=example.frame.schema
+    )
+    write_files(shuffled, tmp_path / "data", 3)
+    nulls.write_parquet(tmp_path / "data" / "00-nulls.parquet")
+    workflow = Workflow(list(example.columns) >> example.operator).fit(Dataset(tmp_path / "data"))
+    assert_values(workflow.transform(example.frame).collect(), example.expected)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
+@pytest.mark.parametrize("cut", [0, 1, 2])
+def test_statistics_of_parts_merge_exactly(example, cut):
+    from merlinkit.engine.cpu import CpuEngine
+    from merlinkit.ops.base import State, Table
+
+    workflow = workflow_of(example).fit(example.frame)
+    node = workflow.output
+    inputs = workflow.graph().inputs(node)
+    operator = node.operator
+    if not operator.needs_fit(inputs):
+        assert workflow.state(node) == State()
+        return
+    dialect = CpuEngine().dialect
+    frame = example.frame.select(example.columns)
+    left = operator.statistics(frame[:cut].lazy(), inputs, dialect)
+    right = operator.statistics(frame[cut:].lazy(), inputs, dialect)
+    finalized = operator.finalize(operator.merge(left, right), inputs, dialect)
+    state = State(
+        {name: plan.collect().to_dicts() for name, plan in finalized.values.items()},
+        {name: Table(plan, plan.collect().height) for name, plan in finalized.tables.items()},
+    )
+    result = operator.transform(frame.lazy(), inputs, state, dialect).collect()
+    assert_values(result.select(example.expected.keys()), example.expected)
