@@ -181,7 +181,12 @@ def _decimal(inside: str, whole: str) -> pl.DataType:
     parts = [part.strip() for part in inside.split(",")]
     if len(parts) != 2 or not all(part.isdecimal() for part in parts):
         raise SchemaError(f"data type '{whole}' needs precision and scale, as in Decimal(38, 2)")
-    return pl.Decimal(int(parts[0]), int(parts[1]))
+    precision, scale = (int(part) for part in parts)
+    if not 1 <= precision <= 38 or scale > precision:
+        raise SchemaError(
+            f"data type '{whole}': precision is at most 38 digits, scale at most the precision"
+        )
+    return pl.Decimal(precision, scale)
 
 
 def _enum(inside: str, whole: str) -> pl.DataType:

@@ -134,6 +134,8 @@ def test_data_types_are_returned_as_they_are() -> None:
         ("Array(Int64)", "needs a width, as in Array(Float32, 8)"),
         ("Array(Int64, -1)", "needs a width, as in Array(Float32, 8)"),
         ("Decimal(5)", "needs precision and scale"),
+        ("Decimal(39, 2)", "precision is at most 38 digits"),
+        ("Decimal(5, 6)", "scale at most the precision"),
         ("Enum(a, b)", 'needs a list of strings, as in Enum(["a", "b"])'),
         ("Enum([1])", "needs a list of strings"),
         ('Enum(["a", "a"])', "lists a category twice"),

@@ -228,12 +228,12 @@ def test_two_columns_of_one_name_are_refused() -> None:
 def test_a_missing_column_is_named_with_what_there_is(schema: Schema) -> None:
     with pytest.raises(SchemaError, match=r"no column 'usr'. Did you mean 'user'\?"):
         schema["usr"]
-    with pytest.raises(SchemaError, match="no column 'q'. There are: user, genres, price, at."):
+    with pytest.raises(SchemaError, match=r"no column 'q'. There are: user, genres, price, at."):
         schema["q"]
-    with pytest.raises(SchemaError, match="There are: none."):
+    with pytest.raises(SchemaError, match=r"There are: none."):
         Schema()["q"]
     many = Schema(Column(f"a{number}", "Int64") for number in range(25))
-    with pytest.raises(SchemaError, match="a19, and 5 more."):
+    with pytest.raises(SchemaError, match=r"a19, and 5 more."):
         many["zzz"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,11 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import InterpolationResolutionError, MissingMandatoryValue, OmegaConfBaseException
+from omegaconf.errors import (
+    InterpolationResolutionError,
+    MissingMandatoryValue,
+    OmegaConfBaseException,
+)
 from rich.console import Console
 
 from merlinkit.cli.conf_dir import conf_dir, user_conf_dir
@@ -60,9 +64,9 @@ def run_verb(verb: str, title: str, rest: list[str], console: Console) -> int:
     if verb not in _IN_RUN_DIR:
         # Hydra makes this folder; a verb without results must not leave one behind.
         arguments.append("hydra.run.dir=.")
-    elif verb in _NEEDS_RUN_DIR and not informative:
-        if not any(item.startswith("run_dir=") for item in overrides):
-            raise RunDirError(f"say which run to {verb} in: merlinkit {verb} run_dir=runs/...")
+    named = any(item.startswith("run_dir=") for item in overrides)
+    if verb in _NEEDS_RUN_DIR and not informative and not named:
+        raise RunDirError(f"say which run to {verb} in: merlinkit {verb} run_dir=runs/...")
     user_dir = user_conf_dir()
     has_config_dir = any(item.split("=")[0] in ("--config-dir", "-cd") for item in rest)
     if user_dir is not None and not has_config_dir:
@@ -82,7 +86,9 @@ def run_verb(verb: str, title: str, rest: list[str], console: Console) -> int:
 
     with _hydra_raises(["merlinkit", *arguments]):
         try:
-            hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="config")(task)()
+            hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="config")(
+                task
+            )()
         except HydraException as error:
             raise explain(error, conf_dir(), user_dir, overrides) from error
         except OmegaConfBaseException as error:
@@ -133,7 +139,8 @@ def _work(
         else:
             metrics = verbs.evaluate(raw, folder, typed, console, overridden)
     except MerlinkitError:
-        _remove_if_empty(folder)
+        own_name = "run_dir" in overridden
+        _remove_if_empty(folder, parents=0 if own_name else 2)
         raise
     return _objective(metrics, raw)
 
@@ -161,13 +168,11 @@ def _plain(cfg: DictConfig) -> dict[str, Any]:
     return {str(key): value for key, value in plain.items()}
 
 
-def _remove_if_empty(folder: Path) -> None:
-    """Take back the folder that Hydra made for a run that never began."""
-    try:
-        folder.rmdir()
-        folder.parent.rmdir()
-    except OSError:
-        pass
+def _remove_if_empty(folder: Path, parents: int) -> None:
+    """Take back the folders that Hydra made for a run that never began."""
+    with suppress(OSError):
+        for empty in (folder, *list(folder.parents)[:parents]):
+            empty.rmdir()
 
 
 def _one_line(error: Exception) -> str:

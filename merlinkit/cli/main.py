@@ -100,4 +100,6 @@ def _print_help(console: Console) -> None:
 
 
 def _print_error(console: Console, message: str) -> None:
-    console.print(f"merlinkit: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
+    console.print(
+        f"merlinkit: {message}", style="red", markup=False, highlight=False, soft_wrap=True
+    )

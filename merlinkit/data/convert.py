@@ -141,6 +141,8 @@ class _Conversion:
             record = json.loads((self.folder / _RECORD).read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
             return {}
+        if not isinstance(record, dict):
+            return {}
         same = record.get("format") == _RECORD_FORMAT and record.get("how") == self.how
         return dict(record["files"]) if same else {}
 

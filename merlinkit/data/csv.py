@@ -132,13 +132,14 @@ class CsvReader:
         return None
 
     def _values_of(self, file: Path, shape: CsvShape, record: bytes, line: int) -> list[str]:
-        if b"\r" in record.rstrip(b"\r\n") and b"\n" not in record[:-1]:
+        fields = shape.fields(record)
+        if any(b"\r" in field and shape.value(field) == field for field in fields):
             raise DataError(
                 f"{file}: lines end in a carriage return alone; convert them, as "
                 "`tr '\\r' '\\n'` does"
             )
         try:
-            return [shape.value(field).decode() for field in shape.fields(record)]
+            return [shape.value(field).decode() for field in fields]
         except UnicodeDecodeError as error:
             raise line_error(file, line, _not_utf8(record, error)) from None
 
@@ -205,7 +206,7 @@ class CsvReader:
             self._sample_file = file
             values = CsvValues(self._delimiter, self.options)
             return values.infer(b"".join(sample), names, dtypes, wanted)
-        return {}
+        return {name: dtypes.get(name, pl.String()) for name in wanted}
 
     def _sample(self, file: Path, width: int) -> list[bytes]:
         """Return the text of the first rows of a file."""

@@ -87,7 +87,7 @@ class Dataset:
     -----
     A column that is missing in some files, or has types that do not go together (Int64 and
     String), is an error that lists them. Int32 and Int64 are read as Int64, with a note. Structs
-    are refused.
+    are refused. Files without any row are an error, a frame may be empty.
 
     Text files are read by the CPU and parsed anew in every pass:
     `merlinkit.data.convert.convert` writes them to parquet first. Errors in later rows of text

@@ -96,7 +96,7 @@ def resolve_files(
     else:
         paths, root = _from_list(source, format)
     unique = sorted(set(paths))
-    _refuse_incomplete(unique)
+    _refuse_incomplete(path.parent for path in unique)
     return Files(tuple(unique), format or _common_format(unique, str(source)), root)
 
 
@@ -146,6 +146,7 @@ def _from_list(
 
 
 def _from_folder(folder: Path, format: str | None) -> list[Path]:
+    _refuse_incomplete([folder])
     found = _walk(folder)
     data = [path for path in found if _wanted(path, format)]
     if not data and format is not None:
@@ -248,8 +249,8 @@ def _common_format(paths: Sequence[Path], source: str) -> str:
     return only
 
 
-def _refuse_incomplete(paths: Iterable[Path]) -> None:
-    for folder in sorted({path.parent for path in paths}):
+def _refuse_incomplete(folders: Iterable[Path]) -> None:
+    for folder in sorted(set(folders)):
         if (folder / INCOMPLETE_MARKER).exists():
             raise DataError(
                 f"folder {folder} is incomplete: writing it was interrupted, or goes on "

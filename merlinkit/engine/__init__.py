@@ -1,0 +1,1 @@
+"""Where plans run, and what can be proved of a plan beforehand."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from merlinkit.engine.dialect import Dialect
 from merlinkit.engine.polars_dialect import PolarsDialect
 
 __all__ = ["DEFAULT_ROW_GROUP_ROWS", "CpuEngine"]
@@ -36,7 +37,7 @@ class CpuEngine:
 
     def __init__(self, *, row_group_rows: int = DEFAULT_ROW_GROUP_ROWS) -> None:
         self.row_group_rows = row_group_rows
-        self.dialect = PolarsDialect()
+        self.dialect: Dialect = PolarsDialect()
 
     def collect(self, plans: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
         """Run plans one after the other.

@@ -80,9 +80,7 @@ class CudfDialect(Dialect):
             physical = expr.cast(pl.Int64)
         return pl.when(expr.is_null()).then(None).otherwise(physical.hash(0))
 
-    def split(
-        self, frame: pl.LazyFrame, column: str, separator: str, into: str
-    ) -> pl.LazyFrame:
+    def split(self, frame: pl.LazyFrame, column: str, separator: str, into: str) -> pl.LazyFrame:
         """Leave a gap: libcudf splits strings into lists, cudf-polars has no expression for it."""
         self.engine_steps.append(f"split '{column}' at {separator!r} into '{into}'")
         return frame.with_columns(pl.lit(None, dtype=pl.List(pl.String)).alias(into))

@@ -111,7 +111,5 @@ class Dialect(ABC):
         """
 
     @abstractmethod
-    def split(
-        self, frame: pl.LazyFrame, column: str, separator: str, into: str
-    ) -> pl.LazyFrame:
+    def split(self, frame: pl.LazyFrame, column: str, separator: str, into: str) -> pl.LazyFrame:
         """Add a list column of the pieces of a string column; null stays null, "" is empty."""

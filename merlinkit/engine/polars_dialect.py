@@ -88,9 +88,7 @@ class PolarsDialect(Dialect):
             hashed = _hash_integers
         return physical.map_batches(hashed, return_dtype=pl.UInt64, is_elementwise=True)
 
-    def split(
-        self, frame: pl.LazyFrame, column: str, separator: str, into: str
-    ) -> pl.LazyFrame:
+    def split(self, frame: pl.LazyFrame, column: str, separator: str, into: str) -> pl.LazyFrame:
         """Split with Polars' own string function."""
         text = pl.col(column)
         empty = pl.lit([], dtype=pl.List(pl.String))
@@ -135,7 +133,9 @@ def _masked_like(values: pl.Series, hashes: npt.NDArray[np.uint64]) -> pl.Series
 
 
 def _hash_integers(values: pl.Series) -> pl.Series:
-    words = values.fill_null(0).to_numpy().astype(np.int64 if values.dtype == pl.Int64 else np.uint64)
+    words = (
+        values.fill_null(0).to_numpy().astype(np.int64 if values.dtype == pl.Int64 else np.uint64)
+    )
     return _masked_like(values, _xxh64_of_words(words.view(np.uint64)))
 
 

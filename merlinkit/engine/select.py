@@ -11,9 +11,7 @@ __all__ = ["ENGINES", "get_engine"]
 ENGINES = ("cpu",)
 
 
-def get_engine(
-    engine: str | Engine, *, row_group_rows: int = DEFAULT_ROW_GROUP_ROWS
-) -> Engine:
+def get_engine(engine: str | Engine, *, row_group_rows: int = DEFAULT_ROW_GROUP_ROWS) -> Engine:
     """Return the engine of a name, or the engine that was given.
 
     Parameters

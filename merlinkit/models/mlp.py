@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from torch import Tensor, nn
+from torch.nn.functional import relu
 
 __all__ = ["MLP"]
 
@@ -49,22 +50,26 @@ class MLP(nn.Module):
         linear_output: bool = False,
     ) -> None:
         super().__init__()
-        layers: list[nn.Module] = []
+        # Only layers with weights are counted, so that dropout does not change their names and
+        # weights that were trained with it can be used without.
+        self.layers = nn.ModuleList()
         width = in_features
-        for position, next_width in enumerate(widths, start=1):
+        for next_width in widths:
             linear = nn.Linear(width, next_width)
             nn.init.xavier_normal_(linear.weight)
             nn.init.zeros_(linear.bias)
-            layers.append(linear)
-            if not (linear_output and position == len(widths)):
-                layers.append(nn.ReLU())
-                if dropout > 0:
-                    layers.append(nn.Dropout(dropout))
+            self.layers.append(linear)
             width = next_width
-        self.layers = nn.Sequential(*layers)
+        self.dropout = nn.Dropout(dropout)
+        self.linear_output = linear_output
         self.out_features = width
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Map ``[batch_size, in_features]`` to ``[batch_size, out_features]``."""
-        output: Tensor = self.layers(inputs)
-        return output
+        values = inputs
+        last = len(self.layers) - 1
+        for position, layer in enumerate(self.layers):
+            values = layer(values)
+            if position < last or not self.linear_output:
+                values = self.dropout(relu(values))
+        return values

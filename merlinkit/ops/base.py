@@ -176,7 +176,7 @@ class Operator(ABC):
         """Return the plans that make the state out of gathered statistics."""
         raise NotImplementedError(f"{self.name} has nothing to fit")
 
-    def check(self, state: State, inputs: Schema) -> None:
+    def check(self, state: State, inputs: Schema) -> None:  # noqa: B027 - most have nothing to say
         """Raise `DataError` if what was fitted shows that the operator does not fit the data."""
 
     # -- apply --------------------------------------------------------------------------------
@@ -251,13 +251,12 @@ class ElementwiseOperator(Operator):
     ) -> pl.LazyFrame:
         """Apply `step` to scalar columns and to the values of list columns."""
         for column in inputs:
-            frame = apply_to_values(
-                frame,
-                column,
-                lambda part, name, column=column: self.step(part, name, column, state, dialect),
-                self.output_column(column, state).dtype,
-                dialect,
-            )
+
+            def step(part: pl.LazyFrame, name: str, column: Column = column) -> pl.LazyFrame:
+                return self.step(part, name, column, state, dialect)
+
+            into = self.output_column(column, state).dtype
+            frame = apply_to_values(frame, column, step, into, dialect)
         return frame
 
 

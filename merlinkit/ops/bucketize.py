@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import polars as pl
 
@@ -117,7 +118,7 @@ def _checked(values: object, where: str) -> list[int | float]:
             raise ParameterError(
                 f"Bucketize: boundaries{where} hold {value!r}, finite numbers expected"
             )
-    for left, right in zip(values, values[1:], strict=False):
+    for left, right in pairwise(values):
         if left >= right:
             raise ParameterError(
                 f"Bucketize: boundaries{where} must increase, but {left} comes before {right}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from merlinkit.dtypes import dtype_name
-from merlinkit.engine.dialect import Dialect
+from merlinkit.engine.dialect import Dialect, Lookup
 from merlinkit.errors import ParameterError, SchemaError
 from merlinkit.ops.base import (
     ElementwiseOperator,
@@ -160,7 +160,7 @@ class Categorify(ElementwiseOperator):
     # -- fit ----------------------------------------------------------------------------------
 
     def needs_fit(self, inputs: Schema) -> bool:
-        """Always: a given vocabulary becomes a table as well."""
+        """Return true: a given vocabulary becomes a table as well."""
         del inputs
         return True
 
@@ -188,19 +188,19 @@ class Categorify(ElementwiseOperator):
                 f"Categorify: vocabs for column '{column.name}' do not fit its data type "
                 f"{dtype_name(column.dtype)}: {error}"
             ) from error
-        return pl.LazyFrame({"value": values, "count": pl.Series([None] * len(values), dtype=pl.Int64)})
+        return pl.LazyFrame(
+            {"value": values, "count": pl.Series([None] * len(values), dtype=pl.Int64)}
+        )
 
     def merge(self, left: Statistics, right: Statistics) -> Statistics:
         """Add up the counts."""
         return {
-            name: pl.concat([left[name], right[name]])
-            .group_by("value")
-            .agg(pl.col("count").sum())
+            name: pl.concat([left[name], right[name]]).group_by("value").agg(pl.col("count").sum())
             for name in left
         }
 
     def finalize(self, statistics: Statistics, inputs: Schema, dialect: Dialect) -> Finalized:
-        """Number the values and add the reserved ids, with the counts of what they stand for."""
+        """Give the values numbers, and add the reserved ids with their counts."""
         tables = {}
         for column in inputs:
             counts = self._given(column) if self._is_given(column) else statistics[column.name]

@@ -77,13 +77,11 @@ class Clip(ElementwiseExpression):
     def expression(self, value: pl.Expr, column: Column, state: State) -> pl.Expr:
         """Return the clipped value."""
         # Compared as Float64 or Int64, so that a bound outside of a narrow type does no harm.
-        wide = pl.Float64() if column.dtype.is_float() else pl.Int64()
+        wide: pl.DataType = pl.Float64() if column.dtype.is_float() else pl.Int64()
         if isinstance(column.dtype, pl.UInt64):
             wide = pl.UInt64()
         result = value.cast(wide)
-        if self.min_value is not None and not (
-            isinstance(wide, pl.UInt64) and self.min_value < 0
-        ):
+        if self.min_value is not None and not (isinstance(wide, pl.UInt64) and self.min_value < 0):
             result = result.clip(lower_bound=pl.lit(self.min_value, dtype=wide))
         if self.max_value is not None:
             result = result.clip(upper_bound=pl.lit(self.max_value, dtype=wide))

@@ -273,9 +273,7 @@ class DateTime(Operator):
         dtype = column.dtype
         if isinstance(dtype, pl.String):
             assert self.format is not None
-            instant = value.str.to_datetime(
-                self.format, time_unit="us", strict=False, cache=False
-            )
+            instant = value.str.to_datetime(self.format, time_unit="us", strict=False, cache=False)
         elif dtype.is_numeric():
             ticks = _UNITS[self._unit(column, state)]
             # Microseconds are exact for every unit but ns, whose rest no part shows.

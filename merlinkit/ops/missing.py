@@ -122,9 +122,7 @@ class FillMissing(ElementwiseExpression):
                 flag = column.renamed(f"{column.name}_filled")
                 frame = frame.with_columns(pl.col(column.name).alias(flag.name))
 
-                def missing(
-                    part: pl.LazyFrame, name: str, column: Column = column
-                ) -> pl.LazyFrame:
+                def missing(part: pl.LazyFrame, name: str, column: Column = column) -> pl.LazyFrame:
                     value = without_nan(pl.col(name), column.dtype)
                     return part.with_columns(value.is_null().cast(pl.Int8).alias(name))
 

@@ -79,7 +79,7 @@ class Normalize(ElementwiseExpression):
     # -- fit ----------------------------------------------------------------------------------
 
     def needs_fit(self, inputs: Schema) -> bool:
-        """Always."""
+        """Return true."""
         del inputs
         return True
 
@@ -123,9 +123,7 @@ class Normalize(ElementwiseExpression):
                 .agg(
                     pl.col("n").sum(),
                     pl.col("merged").first().alias("mean"),
-                    (
-                        pl.col("m2") + weight * (pl.col("mean") - pl.col("merged")).pow(2)
-                    ).sum(),
+                    (pl.col("m2") + weight * (pl.col("mean") - pl.col("merged")).pow(2)).sum(),
                 )
             )
         return out

@@ -82,4 +82,6 @@ def text_list(operator: str, name: str, value: object) -> list[str]:
         raise ParameterError(
             f"{operator}: {name} is {value!r}, a string or a list of strings expected"
         )
-    return [str(item) for item in (sorted(listed) if isinstance(listed, set | frozenset) else listed)]
+    return [
+        str(item) for item in (sorted(listed) if isinstance(listed, set | frozenset) else listed)
+    ]

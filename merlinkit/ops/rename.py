@@ -96,12 +96,6 @@ class Rename(Operator):
         elif self.postfix is not None:
             names = {name: name + self.postfix for name in inputs.names}
         elif self.mapping is not None:
-            for name in self.mapping:
-                if name not in inputs:
-                    raise SchemaError(
-                        f"Rename: mapping names column '{name}', which is not among its columns."
-                        f"{did_you_mean(name, inputs.names)}"
-                    )
             names = {name: self.mapping.get(name, name) for name in inputs.names}
         else:
             assert self.function is not None
@@ -115,7 +109,13 @@ class Rename(Operator):
         return names
 
     def output_schema(self, inputs: Schema, state: State | None) -> Schema:
-        """Return the columns under their new names."""
+        """Return the columns under their new names; the mapping must not name others."""
+        for name in self.mapping or ():
+            if name not in inputs:
+                raise SchemaError(
+                    f"Rename: mapping names column '{name}', which is not among its columns."
+                    f"{did_you_mean(name, inputs.names)}"
+                )
         names = self._names(inputs)
         return Schema(column.renamed(names[column.name]) for column in inputs)
 

@@ -98,7 +98,7 @@ class SqlExpression:
             reason = str(error).splitlines()[0]
             raise ParameterError(
                 f"{where} {text!r} is not a SQL expression: {reason}. Examples: "
-                "\"price * quantity\", \"rating >= 4\", \"CASE WHEN x > 0 THEN 1 ELSE 0 END\"; "
+                '"price * quantity", "rating >= 4", "CASE WHEN x > 0 THEN 1 ELSE 0 END"; '
                 'quote unusual column names: "\\"my column\\" * 2"'
             ) from error
         _check(where, json.loads(expr.meta.serialize(format="json")))
@@ -128,7 +128,9 @@ class SqlExpression:
             return frame.collect().schema["result"]
         except pl.exceptions.PolarsError as error:
             reason = str(error).splitlines()[0]
-            raise SchemaError(f"expression {self.shown} does not fit its columns: {reason}") from error
+            raise SchemaError(
+                f"expression {self.shown} does not fit its columns: {reason}"
+            ) from error
 
 
 def _walk(node: Any) -> Iterator[tuple[str, Any]]:
@@ -172,7 +174,9 @@ def _check(where: str, tree: Any) -> None:
         if kind == "Function":
             function = body["function"]
             name = function if isinstance(function, str) else next(iter(function))
-            if name not in _FUNCTIONS or (name == "Boolean" and _variant(function) not in _BOOLEANS):
+            if name not in _FUNCTIONS or (
+                name == "Boolean" and _variant(function) not in _BOOLEANS
+            ):
                 shown = _variant(function) if name == "Boolean" else name
                 raise ParameterError(
                     f"{where} uses {shown}, which is not a function of one row's values that all "

@@ -191,7 +191,7 @@ def column_from_feature(feature: Feature) -> Column:
         return plain
     try:
         return _restored(plain, json.loads(exact))
-    except (TypeError, ValueError, AttributeError, ArtifactError) as error:
+    except (TypeError, ValueError, AttributeError, RecursionError, ArtifactError) as error:
         raise SchemaError(f"property '{EXACT}' is damaged: {error}") from None
 
 

@@ -36,7 +36,7 @@ def check_target(schema: Schema, folder: Path, engine: Engine) -> None:
     if counts["zeros"] + counts["ones"] != known:
         raise DataError(
             f"{name} holds values other than 0 and 1 in the training part; make it binary with "
-            "Expression, for example \"rating >= 4\", or tag it regression"
+            'Expression, for example "rating >= 4", or tag it regression'
         )
     for count, only, missing in ((counts["zeros"], 1, 0), (counts["ones"], 0, 1)):
         if count == 0:
@@ -51,17 +51,15 @@ def check_processed(schema: Schema, folder: Path, part: str, engine: Engine) -> 
     """Raise `DataError` if a column that the model reads has nulls, NaN or infinities."""
     inputs = model_inputs(schema)
     columns = [*inputs.categorical, *inputs.continuous, target_column(schema)]
-    checks = [
-        _missing(column).sum().alias(column.name) for column in columns if not column.is_list
-    ]
+    checks = [_missing(column).sum().alias(column.name) for column in columns if not column.is_list]
     found = engine.collect([_rows(folder).select(checks)])[0].row(0, named=True)
     lists = [column.name for column in columns if column.is_list]
     for name in lists:
-        elements = _rows(folder).select(pl.col(name).list.drop_nulls().list.len() < pl.col(name).list.len())
+        elements = _rows(folder).select(
+            pl.col(name).list.drop_nulls().list.len() < pl.col(name).list.len()
+        )
         found[name] = engine.collect([elements.select(pl.col(name).sum())])[0].item()
-    problems = [
-        f"column '{name}': {count:,} rows" for name, count in found.items() if count
-    ]
+    problems = [f"column '{name}': {count:,} rows" for name, count in found.items() if count]
     if problems:
         raise DataError(
             f"the processed {part} part has missing, NaN or infinite values, which a model cannot "

@@ -29,6 +29,7 @@ __all__ = [
     "read_config",
 ]
 
+
 @dataclass(frozen=True)
 class DatasetConfig:
     """Where the rows come from.
@@ -105,9 +106,7 @@ class GenerateConfig:
 
     def __post_init__(self) -> None:
         if self.format not in ("parquet", "csv", "jsonl"):
-            raise ConfigError(
-                f"generate.format is {self.format!r}, parquet, csv or jsonl expected"
-            )
+            raise ConfigError(f"generate.format is {self.format!r}, parquet, csv or jsonl expected")
 
 
 @dataclass(frozen=True)
@@ -128,6 +127,21 @@ class RunConfig:
     raw: Mapping[str, Any]
 
 
+_SECTIONS = (
+    "run_dir",
+    "seed",
+    "overwrite",
+    "dataset",
+    "split",
+    "features",
+    "engine",
+    "loader",
+    "model",
+    "trainer",
+    "generate",
+)
+
+
 def read_config(raw: Mapping[str, Any], run_dir: Path | None = None) -> RunConfig:
     """Return the typed configuration.
 
@@ -144,12 +158,9 @@ def read_config(raw: Mapping[str, Any], run_dir: Path | None = None) -> RunConfi
         Naming every problem at once, each with its key.
     """
     problems: list[str] = []
-    sections = (
-        "run_dir seed overwrite dataset split features engine loader model trainer generate"
-    ).split()
     for key in raw:
-        if key not in sections:
-            problems.append(f"{key} is not a setting.{did_you_mean(str(key), sections)}")
+        if key not in _SECTIONS:
+            problems.append(f"{key} is not a setting.{did_you_mean(str(key), _SECTIONS)}")
     seed = raw.get("seed", 42)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         problems.append(f"seed is {seed!r}, a whole number of at least 0 expected")
@@ -175,7 +186,10 @@ def read_config(raw: Mapping[str, Any], run_dir: Path | None = None) -> RunConfi
         TrainerConfig, "trainer", as_mapping("trainer", raw.get("trainer"), problems), problems
     )
     generate = build(
-        GenerateConfig, "generate", as_mapping("generate", raw.get("generate", {}), problems), problems
+        GenerateConfig,
+        "generate",
+        as_mapping("generate", raw.get("generate", {}), problems),
+        problems,
     )
     if problems:
         raise ConfigError(list(dict.fromkeys(problems)))

@@ -17,7 +17,6 @@ from merlinkit.errors import ArtifactError, DataError
 from merlinkit.pipeline.checks import check_processed, check_target
 from merlinkit.pipeline.config import RunConfig
 from merlinkit.pipeline.parts import PartView, as_parquet, split_parts
-from merlinkit.pipeline.preflight import check_against_data
 from merlinkit.pipeline.run_dir import RunDir, fingerprint
 from merlinkit.pipeline.source import open_dataset, source_state
 from merlinkit.pipeline.stage import Reporter
@@ -29,7 +28,14 @@ __all__ = ["run_etl"]
 _LATER_STAGES = ("etl", "train", "evaluate")
 
 
-def run_etl(config: RunConfig, run: RunDir, reporter: Reporter, *, needs_target: bool) -> str:
+def run_etl(
+    config: RunConfig,
+    run: RunDir,
+    reporter: Reporter,
+    opened: Dataset | None,
+    *,
+    needs_target: bool,
+) -> str:
     """Process the data set into ``data/<part>`` and ``workflow``, unless that is done already.
 
     Parameters
@@ -40,6 +46,8 @@ def run_etl(config: RunConfig, run: RunDir, reporter: Reporter, *, needs_target:
         The run directory.
     reporter
         Where to tell what goes on.
+    opened
+        The data set as `preflight` opened it; None if it is to be generated.
     needs_target
         Whether a model will be trained on the result.
 
@@ -50,8 +58,7 @@ def run_etl(config: RunConfig, run: RunDir, reporter: Reporter, *, needs_target:
     """
     work = run.work
     with reporter.stage("ingest", f"ingest {config.dataset.name}") as notes:
-        dataset = open_dataset(config.dataset, work)
-        check_against_data(config, dataset.schema, needs_target=needs_target)
+        dataset = open_dataset(config.dataset, work) if opened is None else opened
         made_from = fingerprint(
             {
                 "config": {key: config.raw.get(key) for key in ("dataset", "split", "features")},
@@ -91,9 +98,7 @@ def _split_fit_transform(
     with reporter.stage("fit", "fit features on the training part"):
         workflow = Workflow(config.features)
         _restart(run.work / "fit")
-        workflow.fit(
-            parts["train"], engine, work_dir=run.work / "fit", progress=reporter.progress
-        )
+        workflow.fit(parts["train"], engine, work_dir=run.work / "fit", progress=reporter.progress)
         workflow.save(run.workflow, engine)
     with reporter.stage("transform", "transform all parts") as notes:
         manifests = {
@@ -153,15 +158,11 @@ def _dropped(dataset: Dataset) -> list[str]:
     malformed = dataset.malformed
     if not malformed.count:
         return []
-    shown = "; ".join(
-        f"{row.file} line {row.line}: {row.reason}" for row in malformed.sample
-    )
+    shown = "; ".join(f"{row.file} line {row.line}: {row.reason}" for row in malformed.sample)
     return [f"{malformed.count} malformed rows were skipped, for example {shown}"]
 
 
-def _profile(
-    parts: Mapping[str, PartView], dataset: Dataset, folder: Path, engine: Engine
-) -> None:
+def _profile(parts: Mapping[str, PartView], dataset: Dataset, folder: Path, engine: Engine) -> None:
     profile: Any = build_profile(
         {part: view.scan() for part, view in parts.items()}, dataset.schema, engine
     )

@@ -53,6 +53,7 @@ def run_evaluate(
                 continue
             loader = make_loader(config, run.data(part), schema, shuffle=False)
             predictions = trainer.predict(model, loader)
+            assert predictions.labels is not None  # the loader reads the target
             measured = trainer.objective.metrics()
             measured.update(predictions.outputs, predictions.labels)
             metrics[part] = dict(measured.compute())

@@ -92,9 +92,7 @@ def split_parts(
     with data_errors():
         fitted = split.fit(dataset.scan(), engine)
         if isinstance(fitted, _CHEAP):
-            return fitted, {
-                part: PartView(dataset, part, schema, fitted, engine) for part in PARTS
-            }
+            return fitted, {part: PartView(dataset, part, schema, fitted, engine) for part in PARTS}
         assigned = _write_assigned(dataset, fitted, engine, work / "assigned")
     return fitted, {part: PartView(assigned, part, schema, None, engine) for part in PARTS}
 

@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+from merlinkit.data.dataset import Dataset
+from merlinkit.data.synthetic import synthetic_schema
 from merlinkit.errors import ConfigError, MerlinkitError
 from merlinkit.models.inputs import target_column
 from merlinkit.pipeline.config import RunConfig
+from merlinkit.pipeline.source import open_dataset
 from merlinkit.schema import Schema, Tags
 from merlinkit.workflow.compile import resolve
 from merlinkit.workflow.graph import Concat, Node
 
-__all__ = ["check_against_data"]
+__all__ = ["check_against_data", "preflight"]
+
+
+def preflight(config: RunConfig, *, needs_target: bool) -> Dataset | None:
+    """Open the data set and hold the configuration against it, before anything is written.
+
+    Returns
+    -------
+    Dataset or None
+        The data set; None for one that the run itself will generate.
+
+    Raises
+    ------
+    DataError
+        If the data is missing or damaged.
+    ConfigError
+        With everything in the configuration that does not fit the data.
+    """
+    if config.dataset.synthetic is not None:
+        check_against_data(
+            config, synthetic_schema(config.dataset.synthetic), needs_target=needs_target
+        )
+        return None
+    dataset = open_dataset(config.dataset, config.run_dir)
+    check_against_data(config, dataset.schema, needs_target=needs_target)
+    return dataset
 
 
 def check_against_data(config: RunConfig, data: Schema, *, needs_target: bool) -> None:

@@ -42,7 +42,7 @@ def open_dataset(config: DatasetConfig, work: Path) -> Dataset:
 
 
 def peek_schema(config: DatasetConfig) -> tuple[Schema, int | None]:
-    """Return the columns and, where it is cheap to know, the number of rows; generate nothing."""
+    """Return the columns and, where it is cheap to know, the number of rows; write nothing."""
     if config.kind == "synthetic":
         assert config.synthetic is not None
         return synthetic_schema(config.synthetic), config.synthetic.rows

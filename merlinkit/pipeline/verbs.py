@@ -15,6 +15,7 @@ from merlinkit.events import EventLog
 from merlinkit.pipeline.config import RunConfig, read_config
 from merlinkit.pipeline.etl import run_etl
 from merlinkit.pipeline.evaluate import run_evaluate
+from merlinkit.pipeline.preflight import preflight
 from merlinkit.pipeline.run_dir import RunDir, clear, open_run_dir, read_saved_config
 from merlinkit.pipeline.stage import Reporter
 from merlinkit.pipeline.train import run_train
@@ -52,9 +53,10 @@ def run(raw: Mapping[str, Any], run_dir: Path, command: str, console: Console) -
     """
     config = read_config(raw, run_dir)
     sections = (*DATA_SECTIONS, *_MODEL_SECTIONS, "seed")
+    dataset = preflight(config, needs_target=True)
 
     def work(opened: RunDir, reporter: Reporter) -> Metrics:
-        made_from = run_etl(config, opened, reporter, needs_target=True)
+        made_from = run_etl(config, opened, reporter, dataset, needs_target=True)
         trained_from = run_train(config, opened, reporter, made_from)
         return run_evaluate(config, opened, reporter, trained_from)
 
@@ -65,9 +67,10 @@ def etl(raw: Mapping[str, Any], run_dir: Path, command: str, console: Console) -
     """Process the data; parameters as in `run`."""
     config = read_config(raw, run_dir)
     sections = (*DATA_SECTIONS, "seed")
+    dataset = preflight(config, needs_target=False)
 
     def work(opened: RunDir, reporter: Reporter) -> Metrics:
-        run_etl(config, opened, reporter, needs_target=False)
+        run_etl(config, opened, reporter, dataset, needs_target=False)
         return {}
 
     return _in_run_dir(config, command, console, work, sections)
@@ -145,15 +148,17 @@ def _print_result(metrics: Metrics, page: Path) -> None:
     """Print metrics and the path of the report to standard output."""
     console = Console(soft_wrap=True)
     if metrics:
-        names = [name for name in next(iter(metrics.values())) if name != "rows"]
-        table = Table("part", "rows", *names)
-        for part, values in metrics.items():
-            cells = [
-                "–" if values.get(name) is None else f"{values[name]:.4f}" for name in names
-            ]
-            table.add_row(part, f"{values['rows']:,.0f}", *cells)
+        table = Table("metric", *metrics)
+        for name in dict.fromkeys(name for values in metrics.values() for name in values):
+            table.add_row(name, *(_cell(name, values.get(name)) for values in metrics.values()))
         console.print(table)
     console.print(f"report: {page}", markup=False, highlight=False)
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if name == "rows" else f"{value:.4f}"
 
 
 def _require_same_run(config: RunConfig, sections: Sequence[str]) -> None:
@@ -199,8 +204,8 @@ def _with_saved(
     refused = [name for name in sections if name in overridden]
     if refused:
         raise RunDirError(
-            f"{', '.join(refused)} cannot be changed here: run_dir {run_dir} was made with its own; "
-            f"call {before} with the change"
+            f"{', '.join(refused)} cannot be changed here: run_dir {run_dir} was made with its "
+            f"own; call {before} with the change"
         )
     taken = {name: saved[name] for name in (*sections, "seed") if name in saved}
     return {**raw, **taken}

@@ -141,12 +141,16 @@ def sources_of(
     """Return the values of each column by alias, from the results of `first_scan`."""
     outer, *per_list = results
     scalars = _scalars(plain, columns)
+    own: dict[str, list[str]] = {}
+    for name in outer.columns:
+        own.setdefault(name.partition(":")[0], []).append(name)
     left = iter(per_list)
     found = {}
     for column in columns:
         alias, inner = column.alias, column.inner
         if inner is None:
-            found[alias] = Source(alias, kind_of(column.dtype), scalars, outer)
+            measured = outer.select("rows", *own[alias])
+            found[alias] = Source(alias, kind_of(column.dtype), scalars, measured)
         else:
             elements = _elements(plain, alias, inner, dialect)
             found[alias] = Source(alias, kind_of(inner), elements, next(left))

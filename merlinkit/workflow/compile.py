@@ -255,9 +255,7 @@ class _WideFrame:
                 self._free(name, None, index)
         self.frame = node.operator.transform(self.frame, inputs, state, dialect)
         consumed = [
-            source
-            for source, place in self.place.items()
-            if place in sources or place in outputs
+            source for source, place in self.place.items() if place in sources or place in outputs
         ]
         for source in consumed:
             del self.place[source]

@@ -19,7 +19,7 @@ from merlinkit.workflow.graph import Node
 
 __all__ = ["CudfPlan", "cudf_plans"]
 
-FINALIZE_REASON = "numbers a table that has one row for each distinct value, not for each row"
+DISTINCT_REASON = "it has one row for each distinct value, not for each row of the data"
 GAP_REASON = "the engine does it with libcudf, outside of plans"
 
 
@@ -30,14 +30,17 @@ class CudfPlan:
     Parameters
     ----------
     step
-        What it is for, for example ``"statistics of Normalize() for 'price'"``.
+        What it is a part of, for example ``"fit Normalize() on price"``.
+    detail
+        Which plan of the step.
     plan
-        The plan; None for a step that the engine does outside of plans.
+        The plan; None for what the engine does outside of plans.
     one_partition_reason
         Why the plan may gather its rows into one partition; None where it must not.
     """
 
     step: str
+    detail: str
     plan: pl.LazyFrame | None
     one_partition_reason: str | None = None
 
@@ -67,27 +70,26 @@ def cudf_plans(
             continue
         dialect = CudfDialect(rows)
         source = compile_plan(graph, frame, states, dialect, until=node)
+        step = f"fit {node.operator!r} on {', '.join(inputs.names)}"
         statistics = node.operator.statistics(source, inputs, dialect)
         for name, plan in statistics.items():
-            plans.append(CudfPlan(f"statistics of {node.operator!r} for '{name}'", plan))
+            plans.append(CudfPlan(step, f"statistics of '{name}'", plan))
         gathered = {
             name: null_frame(Schema.from_polars(plan.collect_schema()), rows)
             for name, plan in statistics.items()
         }
         finalized = node.operator.finalize(gathered, inputs, dialect)
-        for name, plan in {**finalized.values, **finalized.tables}.items():
-            step = f"state of {node.operator!r} for '{name}'"
-            plans.append(CudfPlan(step, plan, FINALIZE_REASON))
         merged = node.operator.merge(gathered, gathered)
+        for name, plan in {**finalized.values, **finalized.tables}.items():
+            plans.append(CudfPlan(step, f"state of '{name}'", plan, DISTINCT_REASON))
         for name, plan in merged.items():
-            step = f"merge of {node.operator!r} for '{name}'"
-            plans.append(CudfPlan(step, plan, FINALIZE_REASON))
+            plans.append(CudfPlan(step, f"merge of '{name}'", plan, DISTINCT_REASON))
     dialect = CudfDialect(rows)
-    plans.append(CudfPlan("transform", compile_plan(graph, frame, states, dialect)))
+    plans.append(CudfPlan("transform", "rows", compile_plan(graph, frame, states, dialect)))
     for part in dialect.list_plans:
-        plans.append(CudfPlan(f"transform of the elements of '{part.column}'", part.plan))
-    for step in dialect.engine_steps:
-        plans.append(CudfPlan(step, None, GAP_REASON))
+        plans.append(CudfPlan("transform", f"elements of '{part.column}'", part.plan))
+    for gap in dialect.engine_steps:
+        plans.append(CudfPlan(gap, "", None, GAP_REASON))
     return plans
 
 

@@ -115,9 +115,7 @@ def _state(finalized: Finalized, engine: Engine, work_dir: Path | None, prefix: 
 
 
 def _json_rows(frame: pl.DataFrame) -> list[dict[str, JSONValue]]:
-    return [
-        {name: _json_value(value) for name, value in row.items()} for row in frame.to_dicts()
-    ]
+    return [{name: _json_value(value) for name, value in row.items()} for row in frame.to_dicts()]
 
 
 def _json_value(value: JSONValue) -> JSONValue:

@@ -12,7 +12,7 @@ from merlinkit.dtypes import dtype_name
 from merlinkit.engine.base import Engine
 from merlinkit.engine.select import get_engine
 from merlinkit.errors import DataError, MerlinkitError, SchemaError, did_you_mean
-from merlinkit.ops.base import State
+from merlinkit.ops.base import State, scratch
 from merlinkit.schema import Schema
 from merlinkit.workflow.compile import NO_STATE, Graph, compile_plan, resolve
 from merlinkit.workflow.fit import fit_states
@@ -85,6 +85,12 @@ class Workflow:
     def output_schema(self) -> Schema:
         """Columns that come out, with their domains."""
         return self.graph().output_schema
+
+    @property
+    def states(self) -> Mapping[Node, State]:
+        """What each operator learned, by node."""
+        self._require_fit()
+        return self._states
 
     def state(self, node: Applied) -> State:
         """Return what an operator of the graph learned."""
@@ -201,7 +207,7 @@ class Workflow:
         SchemaError
             If a column is missing or has another data type than at fit.
         """
-        dataset = as_rows(data)
+        dataset = as_rows(data, self._require_fit())
         chosen = get_engine(engine)
 
         def parts() -> Iterator[tuple[str, pl.LazyFrame]]:
@@ -246,34 +252,25 @@ class Workflow:
 
     def _inverse_plan(self, frame: pl.LazyFrame, engine: Engine) -> pl.LazyFrame:
         graph = self.graph()
-        present = frame.collect_schema().names()
-        results: list[pl.Expr] = []
-        taken: set[str] = set()
-        for name in present:
-            chain = _invertible_chain(graph, name) if name in graph.output_schema else None
-            if chain is None:
-                results.append(pl.col(name))
-                taken.add(name)
-                continue
-            spare = f"__mk_inverse_{len(results)}"
-            made, raw = chain
-            frame = frame.with_columns(pl.col(name).alias(spare))
-            current = name
-            for node, before, after in made:
-                # Each step sees the column under the name that it gave it.
+        # Every column is kept aside first, since names of one step may be those of others.
+        aside = {name: scratch(f"inverse_{i}") for i, name in enumerate(frame.collect_schema())}
+        frame = frame.with_columns(pl.col(name).alias(kept) for name, kept in aside.items())
+        results: dict[str, str] = {}
+        for name, kept in aside.items():
+            known = name in graph.output_schema
+            chain, raw = (_invertible_chain(graph, name) if known else None) or ([], name)
+            for node, before, after in chain:
                 inputs = graph.inputs(node).select([before])
-                frame = frame.with_columns(pl.col(spare).alias(after))
+                frame = frame.with_columns(pl.col(kept).alias(after))
                 frame = node.operator.inverse(frame, inputs, self.state(node), engine.dialect)
-                frame = frame.with_columns(pl.col(before).alias(spare))
-                current = before
-            del current
-            if raw in taken:
+                frame = frame.with_columns(pl.col(before).alias(kept))
+            if raw in results:
                 raise SchemaError(
-                    f"'{name}' would come back as '{raw}', and so does another column; leave one out"
+                    f"'{name}' would come back as '{raw}', and so does another column; leave one "
+                    "of them out"
                 )
-            taken.add(raw)
-            results.append(pl.col(spare).alias(raw))
-        return frame.select(results)
+            results[raw] = kept
+        return frame.select(pl.col(kept).alias(raw) for raw, kept in results.items())
 
     # -- change -------------------------------------------------------------------------------
 
@@ -329,20 +326,17 @@ class Workflow:
         return f"Workflow({self.output!r})"
 
 
-def _invertible_chain(
-    graph: Graph, name: str
-) -> tuple[list[tuple[Applied, str, str]], str] | None:
+def _invertible_chain(graph: Graph, name: str) -> tuple[list[tuple[Applied, str, str]], str] | None:
     """Return the operators from an output column back to its raw column, or None.
 
     Each comes with the name of the column before and after it.
     """
     chain: list[tuple[Applied, str, str]] = []
-    source = graph.locate(graph.output, name)
-    while source[0] is not None:
-        node, after = source
+    node, after = graph.locate(graph.output, name)
+    while node is not None:
         origins = node.operator.origins(graph.inputs(node))[after]
         if not node.operator.invertible or len(origins) != 1:
             return None
         chain.append((node, origins[0], after))
-        source = graph.sources(node)[origins[0]]
-    return chain, source[1]
+        node, after = graph.sources(node)[origins[0]]
+    return chain, after

@@ -44,8 +44,8 @@ def test_forward_worked_by_hand() -> None:
             # Inputs: z0 (2), then z1.z0, z2.z0, z2.z1.
             "top.layers.0.weight": [[1, 0, 1, 0, 2], [0, 1, 0, -1, 1]],
             "top.layers.0.bias": [0, 1],
-            "top.layers.2.weight": [[1, 10]],
-            "top.layers.2.bias": [-3],
+            "top.layers.1.weight": [[1, 10]],
+            "top.layers.1.bias": [-3],
         },
     )
     logits = model(
@@ -135,6 +135,12 @@ def test_missing_column_and_lists_for_numbers() -> None:
         model({"age": torch.tensor([1.0])})
     with pytest.raises(SchemaError, match="'price' holds scalars in the schema, but lists"):
         model({"price": Ragged.from_lists([[1.0]], torch.float32)})
+
+
+def test_weights_trained_with_dropout_fit_a_model_without() -> None:
+    schema = Schema([USER, PRICE])
+    trained = DLRM(schema, DLRMParameters(dropout=0.5))
+    DLRM(schema, DLRMParameters()).load_state_dict(trained.state_dict())
 
 
 def test_dropout_acts_in_training_only() -> None:

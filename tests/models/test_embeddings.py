@@ -156,9 +156,7 @@ def test_columns_of_one_domain_share_a_table() -> None:
     [
         (Column("b", "Int64", domain=Domain(0, 7, "d"), tags=["categorical"]), "cardinality: 7 an"),
         (
-            Column(
-                "b", "Int64", domain=Domain(0, 6, "d"), tags=["categorical"], embedding_size=4
-            ),
+            Column("b", "Int64", domain=Domain(0, 6, "d"), tags=["categorical"], embedding_size=4),
             "embedding size: 16 and 4",
         ),
     ],

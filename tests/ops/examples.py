@@ -157,7 +157,9 @@ EXAMPLES: tuple[Example, ...] = (
         "clip-bounds-outside-of-the-type",
         ops.Clip(min_value=-1, max_value=1_000),
         ["small", "big"],
-        pl.DataFrame({"small": [0, 255], "big": [0, 2**63]}, schema={"small": pl.UInt8, "big": pl.UInt64}),
+        pl.DataFrame(
+            {"small": [0, 255], "big": [0, 2**63]}, schema={"small": pl.UInt8, "big": pl.UInt64}
+        ),
         {"small": [0, 255], "big": [0, 1000]},
         {"small": pl.UInt8(), "big": pl.UInt64()},
     ),
@@ -219,10 +221,15 @@ EXAMPLES: tuple[Example, ...] = (
         "bucketize",
         ops.Bucketize([0, 10, 100]),
         ["x", "l"],
-        pl.DataFrame({"x": [-1.0, 0.0, 9.9, 10.0, 1e9], "l": [[-1.0, 100.0], [], None, [None], [5.0]]}),
+        pl.DataFrame(
+            {"x": [-1.0, 0.0, 9.9, 10.0, 1e9], "l": [[-1.0, 100.0], [], None, [None], [5.0]]}
+        ),
         {"x": [0, 1, 1, 2, 3], "l": [[0, 3], [], None, [None], [1]]},
         {"x": pl.Int32(), "l": pl.List(pl.Int32)},
-        pl.DataFrame({"x": [None, NAN], "l": [[NAN], None]}, schema={"x": pl.Float64, "l": pl.List(pl.Float64)}),
+        pl.DataFrame(
+            {"x": [None, NAN], "l": [[NAN], None]},
+            schema={"x": pl.Float64, "l": pl.List(pl.Float64)},
+        ),
         {"x": [None, None], "l": [[None], None]},
     ),
     Example(
@@ -244,9 +251,7 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(
         "datetime-parts",
-        ops.DateTime(
-            ["hour", "weekday", "day", "month", "quarter", "year", "week", "day_of_year"]
-        ),
+        ops.DateTime(["hour", "weekday", "day", "month", "quarter", "year", "week", "day_of_year"]),
         ["t"],
         # 2024-02-29 was a Thursday in ISO week 9, the 60th day of its year.
         pl.DataFrame({"t": [datetime(2024, 2, 29, 23, 59, 1), None]}),
@@ -262,7 +267,16 @@ EXAMPLES: tuple[Example, ...] = (
         },
         {
             f"t_{part}": pl.Int32()
-            for part in ("hour", "weekday", "day", "month", "quarter", "year", "week", "day_of_year")
+            for part in (
+                "hour",
+                "weekday",
+                "day",
+                "month",
+                "quarter",
+                "year",
+                "week",
+                "day_of_year",
+            )
         },
     ),
     Example(

@@ -11,7 +11,7 @@ from tests.ops.test_values import workflow_of
 
 
 def proofs(workflow, data):
-    for item in cudf_plans(workflow.output, data, workflow._states):
+    for item in cudf_plans(workflow.output, data, workflow.states):
         streams = item.one_partition_reason is None
         yield item, None if item.plan is None else prove(item.plan, streams=streams)
 

@@ -42,7 +42,7 @@ def test_values_worked_out_by_hand(example):
     workflow = workflow_of(example)
     result = workflow.fit_transform(example.frame).collect()
     assert_values(result, example.expected)
-    assert {name: dtype for name, dtype in result.schema.items()} == dict(example.dtypes)
+    assert dict(result.schema) == dict(example.dtypes)
     if example.unseen is not None:
         assert_values(workflow.transform(example.unseen).collect(), example.unseen_expected)
 

@@ -277,6 +277,24 @@ def test_page_is_replaced_whole_and_leaves_no_temporary_file(full_run: Run) -> N
     assert not list(full_run.path.glob(".tmp-*"))
 
 
+def test_failed_write_keeps_the_earlier_page(
+    full_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = full_run.path / "report.html"
+    target.write_text("old", encoding="utf-8")
+
+    def full_disk(path: Path, content: bytes) -> int:
+        with path.open("wb") as file:
+            file.write(content[:10])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full_disk)
+    with pytest.raises(RunDirError, match="No space left on device"):
+        write_report(full_run.path)
+    assert target.read_text(encoding="utf-8") == "old"
+    assert not list(full_run.path.glob(".tmp-*"))
+
+
 def test_page_that_cannot_be_written_is_an_error_and_leaves_nothing(full_run: Run) -> None:
     (full_run.path / "report.html").mkdir()
     with pytest.raises(RunDirError, match=r"cannot write .*report\.html"):
@@ -316,6 +334,17 @@ def test_running_and_killed_stages_are_told_apart(run: Run) -> None:
     assert "out of memory" in page.find("header")[0].text
 
 
+def test_failed_stage_is_marked_with_its_time(run: Run) -> None:
+    start, end = stage("fit", 5, 100, 10)
+    failed = {key: end[key] for key in ("time", "kind", "stage", "seconds")}
+    run.events([start, {**failed, "status": "failed"}])
+    page = run.page()
+    assert page.rows("stages")[1][:2] == ["fit", "failed"]
+    assert page.rows("stages")[1][3:] == ["5.0 s", "–", "–", "–"]
+    [mark] = [e for e in page.find("span", "stages") if "status" in e.attributes.get("class", "")]
+    assert mark.attributes["class"] == "status bad"
+
+
 def test_notes_are_listed_once_with_their_number(run: Run) -> None:
     note = {"time": START, "kind": "note", "message": "3 malformed rows left out"}
     run.events([note, {**note, "message": "licence: research"}, note])
@@ -335,6 +364,15 @@ def test_restart_from_a_checkpoint_replaces_what_was_logged_beyond_it(run: Run) 
 
     run.events([*before, *after])
     assert run.page().rows("training")[1:] == [["60", "0", "0.7200"]]
+
+
+def test_check_between_the_checkpoint_and_the_next_step_is_void_too(run: Run) -> None:
+    resume = {"time": START, "kind": "resume", "step": 30, "epoch": 0}
+    checks = [valid_event(30, 0, auc=0.70), valid_event(35, 0, auc=0.99)]
+    run.events(
+        [*train_events(range(10, 40, 10)), *checks, resume, *train_events(range(40, 60, 10))]
+    )
+    assert run.page().rows("training")[1:] == [["30", "0", "0.7000"]]
 
 
 def test_early_stop_is_told(run: Run) -> None:

@@ -304,6 +304,12 @@ def test_distinct_values_beyond_the_budget_are_estimated(monkeypatch: pytest.Mon
     assert many["distinct"] == pytest.approx(20_000, rel=0.2)
 
 
+def test_budget_of_exact_counts_is_shared_by_the_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profile_module, "EXACT_DISTINCT_VALUES", 2_000)
+    frame = pl.DataFrame({name: range(1_500) for name in ("a", "b", "c")})
+    assert sum(entry["distinct_exact"] for entry in profile_of(frame)["columns"]) == 1
+
+
 def test_profile_does_not_depend_on_the_cut_into_files(tmp_path: Path) -> None:
     random = np.random.default_rng(3)
     frame = pl.DataFrame(

@@ -161,8 +161,8 @@ def test_another_model_cannot_go_on(toy: Any, tmp_path: Path) -> None:
             toy.model(top_mlp=[16, 4]), toy.train_loader(), None, tmp_path / "run", resume=True
         )
     message = str(caught.value)
-    assert "'top.layers.4.weight' is missing" in message
-    assert "'top.layers.2.weight' has shape [1, 16], the model needs [4, 16]" in message
+    assert "'top.layers.2.weight' is missing" in message
+    assert "'top.layers.1.weight' has shape [1, 16], the model needs [4, 16]" in message
     assert "train anew" in message
 
 

@@ -213,9 +213,7 @@ def test_a_gain_within_min_delta_is_no_gain(
 def test_a_stopped_training_goes_on_with_more_patience(
     toy: Any, run_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trainer, _ = scripted_trainer(
-        toy, monkeypatch, [0.7, 0.6], epochs=3, early_stopping_patience=1
-    )
+    trainer, _ = scripted_trainer(toy, monkeypatch, [0.7, 0.6], epochs=3, early_stopping_patience=1)
     assert trainer.fit(Scripted(), toy.train_loader(), toy.valid_loader(), run_dir).epochs == 2
     again, _ = scripted_trainer(toy, monkeypatch, [], epochs=3, early_stopping_patience=1)
     result = again.fit(Scripted(), toy.train_loader(), toy.valid_loader(), run_dir, resume=True)
@@ -230,9 +228,7 @@ def test_a_metric_without_value_warns_and_keeps_the_first(
 ) -> None:
     rows = toy.rows(50)
     rows["click"] = torch.zeros(50, dtype=torch.int8)
-    result = toy.trainer(epochs=2).fit(
-        toy.model(), toy.train_loader(), toy.loader(rows), run_dir
-    )
+    result = toy.trainer(epochs=2).fit(toy.model(), toy.train_loader(), toy.loader(rows), run_dir)
     assert result.best.epoch == 1 and result.best.metrics["auc"] is None
     assert "auc has no value on the validation data" in caplog.text
 
@@ -336,7 +332,9 @@ def test_nan_in_the_second_epoch(toy: Any, run_dir: Path) -> None:
 def test_weights_that_are_not_finite_are_never_saved(toy: Any, run_dir: Path) -> None:
     model = Scripted()
     model.bias.register_hook(lambda gradient: gradient * float("inf"))
-    with pytest.raises(TrainingDiverged, match="the weight 'bias' became NaN or infinite by step 1"):
+    with pytest.raises(
+        TrainingDiverged, match="the weight 'bias' became NaN or infinite by step 1"
+    ):
         toy.trainer().fit(model, toy.train_loader(32), None, run_dir)
     assert not list(run_dir.glob("checkpoints/step-*"))
 

@@ -1,0 +1,190 @@
+"""The graph language: what it means, and what it refuses."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import polars as pl
+import pytest
+
+from merlinkit import Column, Dataset, Schema, Tags, Workflow, by_tags, ops
+from merlinkit.errors import MerlinkitError, ParameterError, SchemaError
+
+LOGS = pl.DataFrame(
+    {
+        "user": ["b", "a", None, "b"],
+        "item": [1, 2, 3, 1],
+        "price": [4.0, -1.0, 6.0, None],
+        "when": [datetime(2026, 1, d) for d in (1, 2, 3, 4)],
+    }
+)
+
+
+def columns_of(node) -> list[str]:
+    return Workflow(node).fit_transform(LOGS).collect().columns
+
+
+def test_order_of_outputs_is_the_order_of_the_graph():
+    cats = ["item", "user"] >> ops.Categorify()
+    assert columns_of(cats + ["price"]) == ["item", "user", "price"]
+    assert columns_of(["price"] + cats) == ["price", "item", "user"]
+    assert columns_of((cats + ["price"])[["price", "user"]]) == ["price", "user"]
+    assert columns_of((cats + ["price"]) - ["item"]) == ["user", "price"]
+    assert columns_of([cats, "price"] >> ops.Rename(postfix="_x")) == ["item_x", "user_x", "price_x"]
+
+
+def test_one_column_in_two_branches():
+    node = (
+        (["when"] >> ops.DateTime("day"))
+        + (["when"] >> ops.DateTime("month"))
+        + (["price"] >> ops.FillMissing(0))
+        + (["price"] >> ops.FillMissing(9) >> ops.Rename("price_nine"))
+        + (["price"] >> ops.Rename("raw"))
+    )
+    assert Workflow(node).fit_transform(LOGS).collect().to_dict(as_series=False) == {
+        "when_day": [1, 2, 3, 4],
+        "when_month": [1, 1, 1, 1],
+        "price": [4.0, -1.0, 6.0, 0.0],
+        "price_nine": [4.0, -1.0, 6.0, 9.0],
+        "raw": [4.0, -1.0, 6.0, None],
+    }
+
+
+def test_one_operator_object_used_twice_learns_each_apart():
+    encode = ops.Categorify()
+    workflow = Workflow((["user"] >> encode) + (["item"] >> encode))
+    result = workflow.fit_transform(LOGS).collect()
+    assert result["user"].to_list() == [3, 4, 1, 3]
+    assert result["item"].to_list() == [3, 4, 5, 3]
+
+
+def test_fitting_again_forgets_what_was_learned():
+    workflow = Workflow(["user"] >> ops.Categorify()).fit(LOGS)
+    workflow.fit(pl.DataFrame({"user": ["z"]}))
+    assert workflow.transform(LOGS).collect()["user"].to_list() == [2, 2, 1, 2]
+    assert workflow.output_schema["user"].cardinality == 4
+
+
+def test_chain_learns_from_what_comes_before():
+    # log1p(e - 1) = 1 and log1p(e^3 - 1) = 3: mean 2, standard deviation sqrt(2).
+    import math
+
+    frame = pl.DataFrame({"x": [math.e - 1, math.e**3 - 1]})
+    result = Workflow(["x"] >> ops.LogOp() >> ops.Normalize()).fit_transform(frame).collect()
+    assert result["x"].to_list() == pytest.approx([-1 / math.sqrt(2), 1 / math.sqrt(2)], abs=1e-6)
+
+
+def test_rows_are_removed_for_every_branch_in_fit_too():
+    node = (["user"] >> ops.Categorify()) + (["price"] >> ops.Filter("price > 0"))
+    workflow = Workflow(node)
+    result = workflow.fit_transform(LOGS).collect()
+    assert result["price"].to_list() == [4.0, 6.0]
+    # "a" was only in a removed row, so it is unknown.
+    assert result["user"].to_list() == [3, 1]
+    assert workflow.output_schema["user"].cardinality == 4
+
+
+def test_what_a_filter_is_made_from_still_sees_all_rows():
+    node = ["price"] >> ops.FillMissing(0) >> ops.Normalize() >> ops.Filter("price > 0")
+    # Of 4, -1, 6, 0: mean 2.25, so two values are above.
+    assert Workflow(node).fit_transform(LOGS).collect().height == 2
+
+
+def test_same_output_twice_is_refused_and_both_are_named():
+    node = (["user"] >> ops.Categorify()) + (["user"] >> ops.Categorify(freq_threshold=2))
+    with pytest.raises(SchemaError, match=r"two outputs are named 'user': .*Categorify\(\).*and"):
+        Workflow(node).fit(LOGS)
+
+
+def test_missing_column_suggests_the_nearest():
+    with pytest.raises(SchemaError, match="no column 'usr'. Did you mean 'user'"):
+        Workflow(["usr"] >> ops.Categorify()).fit(LOGS)
+
+
+def test_selection_by_tag():
+    schema = Schema(
+        Column(name, dtype, tags=[Tags.USER] if name in ("user", "item") else [])
+        for name, dtype in LOGS.schema.items()
+    )
+    workflow = Workflow(by_tags("user") >> ops.Categorify())
+    assert workflow.fit(Dataset(LOGS, schema=schema)).output_schema.names == ["user", "item"]
+    with pytest.raises(SchemaError, match="no column has the tag 'userr'. Did you mean 'user'"):
+        Workflow(by_tags("userr") >> ops.Categorify()).fit(Dataset(LOGS, schema=schema))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ["a", "a"] >> ops.Categorify(), "column 'a' is selected twice"),
+        (lambda: ["a"] >> ops.Categorify() >> ops.Clip, "write Clip\\(\\), with parentheses"),
+        (lambda: (["a"] >> ops.Categorify()) >> "x", "an operator such as Categorify"),
+        (lambda: [] >> ops.Categorify(), "an empty list selects no columns"),
+        (lambda: [1] >> ops.Categorify(), "1 in a selection"),
+        (lambda: 7 >> ops.Categorify(), "7 selects no columns"),
+        (lambda: by_tags(), "needs at least one tag"),
+    ],
+)
+def test_what_is_no_graph_is_refused(make, message):
+    with pytest.raises(ParameterError, match=message):
+        make()
+
+
+def test_transform_before_fit_is_refused():
+    with pytest.raises(MerlinkitError, match="not fitted; call fit first"):
+        Workflow(["user"] >> ops.Categorify()).transform(LOGS)
+
+
+def test_request_and_fit_may_differ_where_it_is_harmless():
+    workflow = Workflow((["item"] >> ops.Categorify()) + ["price"]).fit(LOGS)
+    narrow = pl.DataFrame(
+        {"extra": ["?"], "price": [1.0], "item": [2]},
+        schema={"extra": pl.String, "price": pl.Float32, "item": pl.Int8},
+    )
+    result = workflow.transform(narrow).collect()
+    assert result.to_dict(as_series=False) == {"item": [4], "price": [1.0]}
+    assert result.schema == workflow.output_schema.to_polars()
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        ({"price": [1.0]}, "column 'item' is missing"),
+        ({"price": [1.0], "itm": [1]}, "column 'item' is missing.*Did you mean 'itm'"),
+        ({"price": [1.0], "item": ["1"]}, "column 'item' is String, but the workflow was fitted with Int64"),
+        ({"price": [1.0], "item": [1.5]}, "column 'item' is Float64"),
+        ({"price": [1.0], "item": [[1]]}, r"column 'item' is List\(Int64\)"),
+    ],
+)
+def test_request_that_does_not_fit_gets_one_clear_message(frame, message):
+    workflow = Workflow((["item"] >> ops.Categorify()) + ["price"]).fit(LOGS)
+    with pytest.raises(SchemaError, match=message):
+        workflow.transform(pl.DataFrame(frame))
+
+
+def test_all_null_request_column_has_no_type():
+    workflow = Workflow(["item"] >> ops.Categorify()).fit(LOGS)
+    assert workflow.transform(pl.DataFrame({"item": [None]})).collect()["item"].to_list() == [1]
+
+
+def test_remove_inputs_is_the_workflow_for_serving():
+    label = ["price"] >> ops.Expression("price > 0", name="y") >> ops.Filter("y IS NOT NULL")
+    workflow = Workflow((["user"] >> ops.Categorify()) + label).fit(LOGS)
+    serving = workflow.remove_inputs("price")
+    assert serving.input_schema.names == ["user"]
+    assert serving.output_schema.names == ["user"]
+    # All rows are answered: the filter needed the target.
+    result = serving.transform(LOGS.select("user")).collect()
+    # "b" is left once at fit, since the filter dropped the row without a price: a tie with "a".
+    assert result["user"].to_list() == [4, 3, 1, 4]
+    assert workflow.output_schema.names == ["user", "y"]
+    with pytest.raises(SchemaError, match="nothing comes out"):
+        workflow.remove_inputs(["user", "price"])
+    with pytest.raises(SchemaError, match="does not read column 'prce'. Did you mean 'price'"):
+        workflow.remove_inputs("prce")
+
+
+def test_pandas_and_arrow_frames():
+    workflow = Workflow(["user", "item"] >> ops.Categorify())
+    expected = workflow.fit_transform(LOGS).collect()
+    for frame in (LOGS.to_pandas(), LOGS.to_arrow(), LOGS.lazy()):
+        assert workflow.fit_transform(frame).collect().equals(expected)
