@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -110,39 +111,45 @@ def _work(
     verb: str, cfg: DictConfig, command: list[str], overrides: list[str], console: Console
 ) -> float | None:
     """Run a verb on a composed configuration; return what a sweeper may optimise."""
-    import shlex
-
-    raw = _plain(cfg)
-    typed = shlex.join(command)
     if verb == "plan":
         from merlinkit.pipeline.plan_view import show_plan
 
-        show_plan(raw, Console())
+        show_plan(_plain(cfg), Console())
         return None
     if verb == "generate":
         from merlinkit.pipeline.generate import generate_logs
 
-        generate_logs(raw, console)
+        generate_logs(_plain(cfg), console)
         return None
-    from merlinkit.pipeline import verbs
-
     folder = Path(HydraConfig.get().runtime.output_dir)
-    raw["run_dir"] = str(folder)
     overridden = [item.lstrip("+~").split("=")[0].split(".")[0] for item in overrides]
     try:
-        if verb == "run":
-            metrics = verbs.run(raw, folder, typed, console)
-        elif verb == "etl":
-            metrics = verbs.etl(raw, folder, typed, console)
-        elif verb == "train":
-            metrics = verbs.train(raw, folder, typed, console, overridden)
-        else:
-            metrics = verbs.evaluate(raw, folder, typed, console, overridden)
+        raw = {**_plain(cfg), "run_dir": str(folder)}
+        metrics = _run_in(verb, raw, folder, shlex.join(command), console, overridden)
     except MerlinkitError:
-        own_name = "run_dir" in overridden
-        _remove_if_empty(folder, parents=0 if own_name else 2)
+        _remove_if_empty(folder, parents=0 if "run_dir" in overridden else 2)
         raise
     return _objective(metrics, raw)
+
+
+def _run_in(
+    verb: str,
+    raw: dict[str, Any],
+    folder: Path,
+    typed: str,
+    console: Console,
+    overridden: list[str],
+) -> dict[str, dict[str, Any]]:
+    """Run a verb that works in a run directory."""
+    from merlinkit.pipeline import verbs
+
+    if verb == "run":
+        return verbs.run(raw, folder, typed, console)
+    if verb == "etl":
+        return verbs.etl(raw, folder, typed, console)
+    if verb == "train":
+        return verbs.train(raw, folder, typed, console, overridden)
+    return verbs.evaluate(raw, folder, typed, console, overridden)
 
 
 def _objective(metrics: dict[str, dict[str, Any]], raw: dict[str, Any]) -> float | None:

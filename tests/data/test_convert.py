@@ -107,9 +107,7 @@ def test_frames_and_parquet_can_be_converted(tmp_path: Path) -> None:
     assert again.scan().collect().rows() == [("x",), ("y",)]
 
 
-def test_what_is_complete_is_not_done_again(
-    raw: Path, tmp_path: Path, counting: Counting
-) -> None:
+def test_what_is_complete_is_not_done_again(raw: Path, tmp_path: Path, counting: Counting) -> None:
     out = tmp_path / "out"
     counting.fail_at = "b.parquet"
     with pytest.raises(KeyboardInterrupt):

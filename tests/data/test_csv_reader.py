@@ -274,9 +274,7 @@ def test_skipping_drops_counts_and_shows(file: Path, monkeypatch: pytest.MonkeyP
     assert "8 malformed rows dropped" in str(data.malformed)
 
 
-def test_rows_that_are_too_short_can_be_filled(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_are_too_short_can_be_filled(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file.write_bytes(b'a,b,c\n1\n2,"x"\r\n3,y,z\n4,5" p\n')
     for size in (1, 1000):
         small_blocks(monkeypatch, size)
@@ -337,7 +335,9 @@ def test_a_late_value_of_another_type_is_named(file: Path) -> None:
 def test_types_come_from_the_first_file_and_bind_the_others(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("n\n1\n")
     (tmp_path / "b.csv").write_text("n\n\nx\n")
-    with pytest.raises(DataError, match=r"b\.csv, line 3: column 'n' holds 'x', which is not Int64"):
+    with pytest.raises(
+        DataError, match=r"b\.csv, line 3: column 'n' holds 'x', which is not Int64"
+    ):
         read(Dataset(tmp_path))
 
 
@@ -351,7 +351,9 @@ def test_more_rows_can_be_looked_at(file: Path) -> None:
 @pytest.mark.parametrize("dtype", ["Int8", "Boolean", "Date", "Datetime(us)"])
 def test_each_type_names_what_does_not_fit(file: Path, dtype: str) -> None:
     file.write_text("n,m\n,1\n300,2\n")
-    with pytest.raises(DataError, match=rf"line 3: column 'n' holds '300', which is not .*{dtype[:4]}"):
+    with pytest.raises(
+        DataError, match=rf"line 3: column 'n' holds '300', which is not .*{dtype[:4]}"
+    ):
         read(Dataset(file, dtypes={"n": dtype}))
 
 
@@ -407,7 +409,9 @@ def test_all_files_with_other_columns_are_named_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n")
     (tmp_path / "b.csv").write_text("x\n3\n")
     (tmp_path / "c.csv").write_text("x,y,z\n4,5,6\n")
-    with pytest.raises(DataError, match=r"b\.csv has no 'y'.*c\.csv has 'z', which .*a\.csv has not"):
+    with pytest.raises(
+        DataError, match=r"b\.csv has no 'y'.*c\.csv has 'z', which .*a\.csv has not"
+    ):
         Dataset(tmp_path)
 
 

@@ -81,7 +81,10 @@ def test_errors_of_readers_survive_a_sink(tmp_path: Path) -> None:
     path.write_text("n\n1\n")
     data = Dataset(path)
     path.write_text("n\nx\n")
-    with pytest.raises(DataError, match=r"^/.*a\.csv, line 2: column 'n' holds 'x'.*\]\)$"), data_errors():
+    with (
+        pytest.raises(DataError, match=r"^/.*a\.csv, line 2: column 'n' holds 'x'.*\]\)$"),
+        data_errors(),
+    ):
         CpuEngine().sink(pl.concat([data.scan(), data.scan()]), tmp_path / "b.parquet")
     assert [found.name for found in tmp_path.iterdir()] == ["a.csv"]
 

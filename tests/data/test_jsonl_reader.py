@@ -42,7 +42,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
 
 
 ROWS: list[dict[str, Any]] = [
-    {"i": 1, "f": 1.5, "s": "é\n\"x\"", "b": True, "l": [1, 2], "t": ["a", None]},
+    {"i": 1, "f": 1.5, "s": 'é\n"x"', "b": True, "l": [1, 2], "t": ["a", None]},
     {"i": -2, "f": 2, "s": None, "b": None, "l": [], "t": None},
     {"f": None, "l": None, "s": "y"},
 ]
@@ -72,7 +72,9 @@ def test_blank_lines_line_ends_a_mark_and_gzip(tmp_path: Path) -> None:
 
 
 def test_given_types(file: Path) -> None:
-    write(file, [{"small": 5, "f": 1, "d": "2026-11-01", "t": "2026-11-01T10:00:00", "n": {"x": 1}}])
+    write(
+        file, [{"small": 5, "f": 1, "d": "2026-11-01", "t": "2026-11-01T10:00:00", "n": {"x": 1}}]
+    )
     dtypes = {"small": "Int8", "f": "Float32", "d": "Date", "t": "Datetime(ms)", "n": "String"}
     data = Dataset(file, dtypes=dtypes)
     frame = read(data)

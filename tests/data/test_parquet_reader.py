@@ -126,7 +126,9 @@ def test_which_types_go_together(
         b=pl.DataFrame({"x": pl.Series([None], dtype=right)}),
     )
     if expected is None:
-        with pytest.raises(DataError, match=r"column 'x' has types that do not go together: .*b\.p"):
+        with pytest.raises(
+            DataError, match=r"column 'x' has types that do not go together: .*b\.p"
+        ):
             Dataset(tmp_path)
     else:
         assert Dataset(tmp_path).scan().collect().schema == {"x": expected}

@@ -164,7 +164,9 @@ class GivenSplit(Split):
 def _values(part: str, values: Value | Sequence[Value] | None) -> tuple[Value, ...]:
     if values is None:
         return ()
-    several = (values,) if isinstance(values, str | int) else tuple(values)
+    several = (
+        tuple(values) if isinstance(values, Sequence) and not isinstance(values, str) else (values,)
+    )
     for value in several:
         if not isinstance(value, str | int):
             raise ParameterError(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from merlinkit.data.splits.base import PART_COLUMN, Split, require_free, require_name
-from merlinkit.data.splits.row_hash import hashable_columns, row_hash
+from merlinkit.data.splits.row_hash import hashable_columns, with_row_hash
 from merlinkit.dtypes import dtype_name
 from merlinkit.engine.base import Engine
 from merlinkit.engine.dialect import Dialect
@@ -158,8 +158,8 @@ class LeaveLastSplit(Split):
         hashed = [
             Column(_TIE + name, pl.String()) if name in lists else schema[name] for name in ties
         ]
-        tie = row_hash(hashed, dialect, seed=0) if ties else pl.lit(0, dtype=pl.UInt64)
         frame = frame.with_columns(_list_text(name).alias(_TIE + name) for name in lists)
+        frame = with_row_hash(frame, hashed, dialect, seed=0, into=_TIE)
         place, rows = pl.col(_PLACE), pl.col(_ROWS)
         # Rows of the same user behind this one.
         behind = rows - place
@@ -176,7 +176,7 @@ class LeaveLastSplit(Split):
         earlier = pl.col(self.order_by).rank("min").over(self.user).cast(pl.Int64)
         among_ties = pl.col(_TIE).rank("ordinal").over(self.user, self.order_by).cast(pl.Int64)
         return (
-            frame.with_columns(tie.alias(_TIE), pl.lit(1, dtype=pl.Int64).alias(_ROWS))
+            frame.with_columns(pl.lit(1, dtype=pl.Int64).alias(_ROWS))
             .with_columns(
                 (earlier + among_ties - 1).alias(_PLACE), pl.col(_ROWS).sum().over(self.user)
             )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from merlinkit.data.splits.base import PART_COLUMN, Split, require_fractions, require_free
-from merlinkit.data.splits.row_hash import hashable_columns, row_hash
+from merlinkit.data.splits.row_hash import hashable_columns, with_row_hash
 from merlinkit.dtypes import dtype_name
 from merlinkit.engine.base import Engine
 from merlinkit.engine.dialect import Dialect
@@ -103,18 +103,18 @@ class RandomSplit(Split):
         """Return the rows with their part."""
         require_free(schema)
         keys = [schema[name] for name in self.columns(schema)]
-        place = row_hash(keys, dialect, self.seed) // pl.lit(2 ** (64 - _BITS), dtype=pl.UInt64)
         test = round(self.test * 2**_BITS)
         valid = test + round(self.valid * 2**_BITS)
-        # The hash is a column first, so that engines compute it once for both comparisons.
+        place = pl.col(PART_COLUMN) // pl.lit(2 ** (64 - _BITS), dtype=pl.UInt64)
         part = (
-            pl.when(pl.col(PART_COLUMN) < pl.lit(test, dtype=pl.UInt64))
+            pl.when(place < pl.lit(test, dtype=pl.UInt64))
             .then(pl.lit("test"))
-            .when(pl.col(PART_COLUMN) < pl.lit(valid, dtype=pl.UInt64))
+            .when(place < pl.lit(valid, dtype=pl.UInt64))
             .then(pl.lit("valid"))
             .otherwise(pl.lit("train"))
         )
-        return frame.with_columns(place.alias(PART_COLUMN)).with_columns(part.alias(PART_COLUMN))
+        hashed = with_row_hash(frame, keys, dialect, self.seed, into=PART_COLUMN)
+        return hashed.with_columns(part.alias(PART_COLUMN))
 
     def to_dict(self) -> dict[str, Any]:
         """Return kind and parameters."""
