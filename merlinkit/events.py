@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from merlinkit.errors import ArtifactError, RunDirError
 
@@ -57,7 +57,7 @@ class EventLog:
         self.path = Path(path)
         self._clock = clock
         try:
-            self._file = open(self.path, "ab+")  # noqa: SIM115 - held open until close()
+            self._file = self.path.open("ab+")
             _drop_torn_line(self._file)
         except OSError as error:
             raise RunDirError(f"cannot write the event log {self.path}: {error}") from error
@@ -102,7 +102,7 @@ class EventLog:
         self.close()
 
 
-def read_events(path: str | Path, *, kind: str | None = None) -> list[dict[str, JSON]]:
+def read_events(path: str | Path, *, kind: str | None = None) -> list[dict[str, Any]]:
     """Read an event log, also while it is being written.
 
     Parameters
@@ -131,7 +131,7 @@ def read_events(path: str | Path, *, kind: str | None = None) -> list[dict[str, 
     lines = content.split(b"\n")
     # What follows the last line end is empty, or a line that is being written.
     whole = lines[:-1]
-    events: list[dict[str, JSON]] = []
+    events: list[dict[str, Any]] = []
     for number, line in enumerate(whole, start=1):
         try:
             event = json.loads(line)

@@ -12,14 +12,14 @@ import polars as pl
 from merlinkit.data.csv import CsvReader
 from merlinkit.data.csv_options import CsvOptions
 from merlinkit.data.dtype_rules import plain_dtype
-from merlinkit.data.frames import frame_from
+from merlinkit.data.frames import FrameReader, frame_from
 from merlinkit.data.jsonl import JsonlReader
 from merlinkit.data.malformed import Malformed
-from merlinkit.data.parquet import ParquetReader, read_as
+from merlinkit.data.parquet import ParquetReader
 from merlinkit.data.sources import Files, resolve_files, short_names
 from merlinkit.data.text_plan import TextReader, text_plan
 from merlinkit.dtypes import DTypeLike, dtype_from_name
-from merlinkit.errors import ArtifactError, DataError, ParameterError, SchemaError, did_you_mean
+from merlinkit.errors import ArtifactError, DataError, ParameterError, SchemaError
 from merlinkit.schema import Schema
 
 __all__ = ["SCHEMA_FILE", "Dataset"]
@@ -116,9 +116,7 @@ class Dataset:
         self.files: list[Path] = []
         self.notes: list[str] = []
         self.malformed = Malformed()
-        self._frame: pl.LazyFrame | None = None
-        self._height: int | None = None
-        self._bytes: int | None = None
+        self._frame: FrameReader | None = None
         self._parquet: ParquetReader | None = None
         self._text: TextReader | None = None
         self._names: list[str] = []
@@ -133,9 +131,10 @@ class Dataset:
                 raise ParameterError(f"csv options were given for {self.format} files")
             plain = self._read_files(files, given, wanted)
             self.name = name or _name_of(source, files)
+            self.notes += _unread_folders(files)
         else:
-            frame = frame_from(source)
-            if frame is None:
+            raw = frame_from(source)
+            if raw is None:
                 raise DataError(
                     f"a {type(source).__name__} is no source of data; expected a path, a list of "
                     "paths, a glob, a folder, or a polars, pandas or pyarrow frame"
@@ -145,7 +144,9 @@ class Dataset:
             self.format = "frame"
             self.name = name or "frame"
             self._names = ["frame"]
-            plain = self._read_frame(frame, given, wanted)
+            frame = FrameReader(raw, given, wanted)
+            self._frame, plain = frame, frame.schema
+            self._require_columns(plain)
         self.schema = schema if schema is not None else Schema.from_polars(plain)
         if schema is None and self.format == "parquet":
             self._use_saved_schema(files.root, columns)
@@ -177,43 +178,6 @@ class Dataset:
             raise DataError(f"{_sources(self.files)}: no rows{header}")
         self._require_columns(text.schema)
         return text.schema
-
-    def _read_frame(
-        self,
-        frame: pl.LazyFrame | pl.DataFrame,
-        dtypes: Mapping[str, pl.DataType],
-        columns: Sequence[str] | None,
-    ) -> pl.Schema:
-        if isinstance(frame, pl.DataFrame):
-            self._height = frame.height
-            self._bytes = int(frame.estimated_size())
-        plan = frame.lazy()
-        try:
-            raw = plan.collect_schema()
-        except (pl.exceptions.PolarsError, OSError) as error:
-            first = str(error).partition("\n")[0]
-            raise DataError(f"the lazy frame cannot be resolved: {first}") from error
-        wanted = list(raw if columns is None else columns)
-        for name in [*wanted, *dtypes]:
-            if name not in raw:
-                hint = did_you_mean(name, raw) or f" There are: {', '.join(list(raw)[:20])}."
-                raise SchemaError(f"the frame has no column '{name}'.{hint}")
-        plain: dict[str, pl.DataType] = {}
-        problems: list[str] = []
-        for name in wanted:
-            try:
-                plain[name] = dtypes[name] if name in dtypes else plain_dtype(raw[name])
-            except SchemaError as error:
-                problems.append(f"column '{name}' {error}")
-        if problems:
-            raise DataError(
-                f"{'; '.join(problems)}. Flatten it (`unnest`), or leave it out with columns=[...]"
-            )
-        unchanged = plain == dict(raw) and list(plain) == list(raw)
-        shaped = [read_as(name, raw[name], kind) for name, kind in plain.items()]
-        self._frame = plan if unchanged else plan.select(shaped)
-        self._require_columns(pl.Schema(plain))
-        return pl.Schema(plain)
 
     def _require_columns(self, schema: pl.Schema) -> None:
         if not schema:
@@ -251,7 +215,7 @@ class Dataset:
     def scan(self) -> pl.LazyFrame:
         """Return the whole data set as one lazy plan, columns in the order of the schema."""
         if self._frame is not None:
-            return self._frame
+            return self._frame.plan
         if self._parquet is not None:
             return self._parquet.plan()
         assert self._text is not None
@@ -263,7 +227,7 @@ class Dataset:
         The names can name files themselves. All plans have the same columns and types.
         """
         if self._frame is not None:
-            yield self._names[0], self._frame
+            yield self._names[0], self._frame.plan
         for index, (name, path) in enumerate(zip(self._names, self.files, strict=False)):
             if self._parquet is not None:
                 yield name, self._parquet.plan([self._parquet.files[index]])
@@ -272,12 +236,14 @@ class Dataset:
 
     def num_rows(self) -> int | None:
         """Return the number of rows; None where that would take a pass over the data."""
-        return self._height if self._parquet is None else self._parquet.num_rows
+        if self._frame is not None:
+            return self._frame.num_rows
+        return None if self._parquet is None else self._parquet.num_rows
 
     def size_bytes(self) -> int | None:
         """Return the size of the files, or of a frame in memory; None for a lazy frame."""
-        if not self.files:
-            return self._bytes
+        if self._frame is not None:
+            return self._frame.size_bytes
         return sum(path.stat().st_size for path in self.files)
 
     def __repr__(self) -> str:
@@ -325,6 +291,15 @@ def _name_of(source: Any, files: Files) -> str:
     if isinstance(source, str | os.PathLike) and len(files.paths) == 1:
         return short_names(files.paths, files.root)[0]
     return files.root.resolve().name or "data"
+
+
+def _unread_folders(files: Files) -> list[str]:
+    """Return a note if folders are named like columns, as Hive does."""
+    for path in files.paths:
+        for part in Path(os.path.relpath(path, files.root)).parts[:-1]:
+            if "=" in part:
+                return [f"folders named like '{part}' are not read as columns"]
+    return []
 
 
 def _sources(files: Sequence[Path]) -> str:

@@ -7,7 +7,7 @@ import polars as pl
 from merlinkit.dtypes import dtype_name
 from merlinkit.errors import SchemaError
 
-__all__ = ["can_cast", "cast_to", "common_dtype", "plain_dtype"]
+__all__ = ["can_cast", "cast_to", "common_dtype", "plain_dtype", "plain_or_same", "read_as"]
 
 _SIGNED: list[pl.DataType] = [pl.Int8(), pl.Int16(), pl.Int32(), pl.Int64()]
 _UNSIGNED: list[pl.DataType] = [pl.UInt8(), pl.UInt16(), pl.UInt32(), pl.UInt64()]
@@ -158,3 +158,25 @@ def cast_to(name: str, source: pl.DataType, target: pl.DataType) -> pl.Expr:
         infinite = pl.lit(float("inf"), dtype=source)
         return pl.when(whole).then(column.fill_nan(None)).otherwise(infinite).cast(target)
     return column.cast(target)
+
+
+def read_as(name: str, source: pl.DataType, target: pl.DataType) -> pl.Expr:
+    """Return a column of a source as a data type that `plain_dtype` or the user chose."""
+    plain = plain_or_same(source)
+    if source == target:
+        return pl.col(name)
+    if isinstance(source, pl.Null) or plain == target:
+        return pl.col(name).cast(target)
+    return (
+        cast_to(name, plain, target) if plain == source else pl.col(name).cast(plain).cast(target)
+    )
+
+
+def plain_or_same(dtype: pl.DataType) -> pl.DataType:
+    """Return the plain type; nulls and what has none stay, so that the caller can judge them."""
+    if isinstance(dtype, pl.Null):
+        return dtype
+    try:
+        return plain_dtype(dtype)
+    except SchemaError:
+        return dtype

@@ -11,12 +11,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from merlinkit.data.dtype_rules import plain_dtype
-from merlinkit.data.text import line_error, read_blocks, shown
+from merlinkit.data.jsonl_lines import (
+    first_lines,
+    first_not_object,
+    kind_of,
+    line_blocks,
+    numbered_lines,
+)
+from merlinkit.data.text import line_error, shown
 from merlinkit.dtypes import dtype_name
 from merlinkit.errors import DataError, SchemaError, did_you_mean
 
@@ -24,9 +30,6 @@ __all__ = ["JsonlReader"]
 
 INFER_ROWS = 10_000
 """Types and keys are taken from so many lines of the first file that has any."""
-
-_MAX_LINE_BYTES = 64 << 20
-_BLANK = b" \t\r\n"
 
 
 class JsonlReader:
@@ -84,8 +87,8 @@ class JsonlReader:
         self, files: Sequence[Path], columns: Sequence[str] | None
     ) -> dict[str, pl.DataType] | None:
         for file in files:
-            for data, line in _line_blocks(file):
-                sample = _first_lines(data, INFER_ROWS)
+            for data, line in line_blocks(file):
+                sample = first_lines(data, INFER_ROWS)
                 self._sample_file = file
                 try:
                     frame = pl.read_ndjson(sample, infer_schema_length=None)
@@ -116,14 +119,14 @@ class JsonlReader:
         return plain
 
     def _unusable(self, file: Path, data: bytes, line: int, error: Exception) -> DataError:
-        found = _first_not_object(file, data, line)
+        found = first_not_object(file, data, line)
         if found is not None:
             return found
         kinds: dict[str, dict[str, int]] = {}
-        for number, text in _numbered(data, line):
+        for number, text in numbered_lines(data, line):
             for key, value in json.loads(text).items():
                 if value is not None:
-                    kinds.setdefault(key, {}).setdefault(_kind(value), number)
+                    kinds.setdefault(key, {}).setdefault(kind_of(value), number)
         for key, lines in kinds.items():
             if len(lines) > 1 and set(lines) != {"an integer", "a number"}:
                 listed = ", ".join(f"{kind} in line {number}" for kind, number in lines.items())
@@ -143,7 +146,7 @@ class JsonlReader:
         DataError
             If a line is not a JSON object, holds an unknown key or a value that does not fit.
         """
-        for data, line in _line_blocks(file):
+        for data, line in line_blocks(file):
             yield self._parse(file, data, line).select(columns)
 
     def _parse(self, file: Path, data: bytes, line: int) -> pl.DataFrame:
@@ -165,9 +168,9 @@ class JsonlReader:
         except pl.exceptions.PolarsError:
             # Its types do not agree: let the known ones decide, but look at the keys all the same.
             frame = None
-            if (found := _first_not_object(file, data, line)) is not None:
+            if (found := first_not_object(file, data, line)) is not None:
                 raise found from None
-            keys = {key for _, text in _numbered(data, line) for key in json.loads(text)}
+            keys = {key for _, text in numbered_lines(data, line) for key in json.loads(text)}
         unknown = sorted(keys - set(self._parsed))
         if unknown:
             raise self._unknown_key(file, data, line, unknown[0])
@@ -176,7 +179,7 @@ class JsonlReader:
         return frame
 
     def _unknown_key(self, file: Path, data: bytes, line: int, key: str) -> DataError:
-        for number, text in _numbered(data, line):
+        for number, text in numbered_lines(data, line):
             if key in json.loads(text):
                 line = number
                 break
@@ -191,10 +194,10 @@ class JsonlReader:
 
     def _misfit(self, file: Path, data: bytes, line: int, error: Exception) -> DataError:
         """Return the error that names the first line that does not fit, found by halving."""
-        found = _first_not_object(file, data, line)
+        found = first_not_object(file, data, line)
         if found is not None:
             return found
-        lines = list(_numbered(data, line))
+        lines = list(numbered_lines(data, line))
         low, high = 0, len(lines)
         while high - low > 1:
             middle = (low + high) // 2
@@ -230,83 +233,6 @@ class JsonlReader:
         except pl.exceptions.PolarsError:
             return False
         return True
-
-
-def _line_blocks(file: Path) -> Iterator[tuple[bytes, int]]:
-    """Yield whole lines and the number of the first of them; blocks of blank lines are left out."""
-    rest = b""
-    line = 1
-    for block in read_blocks(file):
-        text = rest + block
-        stop = text.rfind(b"\n") + 1
-        rest = text[stop:]
-        if len(rest) > _MAX_LINE_BYTES:
-            raise line_error(
-                file,
-                line + text.count(b"\n", 0, stop),
-                f"longer than {_MAX_LINE_BYTES >> 20} MiB; one JSON object a line was expected",
-            )
-        data = text[:stop]
-        if data.strip(_BLANK):
-            yield data, line
-        line += data.count(b"\n")
-
-
-def _first_lines(data: bytes, count: int) -> bytes:
-    stop = 0
-    for _ in range(count):
-        found = data.find(b"\n", stop)
-        if found < 0:
-            return data
-        stop = found + 1
-    return data[:stop] if data[:stop].strip(_BLANK) else data
-
-
-def _numbered(data: bytes, line: int) -> Iterator[tuple[int, bytes]]:
-    for number, text in enumerate(data.split(b"\n"), start=line):
-        if text.strip(_BLANK):
-            yield number, text
-
-
-def _first_not_object(file: Path, data: bytes, line: int) -> DataError | None:
-    """Return the error about the first line that is not a JSON object in UTF-8, if there is one."""
-    for number, text in _numbered(data, line):
-        try:
-            # NaN and Infinity are no JSON, though Python would read them.
-            value = json.loads(text.decode(), parse_constant=_refuse_constant)
-        except UnicodeDecodeError as error:
-            return line_error(
-                file,
-                number,
-                f"not UTF-8, byte 0x{text[error.start]:02x} at offset {error.start} of the line: "
-                f"{shown(text)}. Convert the file, as `iconv -f LATIN1 -t UTF-8` does",
-            )
-        except ValueError as error:
-            return line_error(file, number, f"not JSON ({error}): {shown(text)}")
-        if not isinstance(value, dict):
-            return line_error(
-                file, number, f"{_kind(value)} found, a JSON object was expected: {shown(text)}"
-            )
-    return None
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON value")
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return "a boolean"
-    for kind, name in (
-        (int, "an integer"),
-        (float, "a number"),
-        (str, "a string"),
-        (list, "a list"),
-        (dict, "an object"),
-    ):
-        if isinstance(value, kind):
-            return name
-    return "null"
 
 
 def _parsable(dtype: pl.DataType) -> pl.DataType:

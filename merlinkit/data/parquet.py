@@ -8,7 +8,13 @@ from pathlib import Path
 
 import polars as pl
 
-from merlinkit.data.dtype_rules import can_cast, cast_to, common_dtype, plain_dtype
+from merlinkit.data.dtype_rules import (
+    can_cast,
+    common_dtype,
+    plain_dtype,
+    plain_or_same,
+    read_as,
+)
 from merlinkit.data.text import reading, shown
 from merlinkit.dtypes import dtype_name
 from merlinkit.errors import DataError, SchemaError, did_you_mean
@@ -108,24 +114,14 @@ class ParquetReader:
     ) -> None:
         self.notes: list[str] = []
         self.files = _read_footers(files)
-        first = self.files[0].schema
-        every = list(first) + [
-            name for file in self.files for name in file.schema if name not in first
-        ]
-        every = list(dict.fromkeys(every))
+        every = list(dict.fromkeys(name for file in self.files for name in file.schema))
         wanted = every if columns is None else list(columns)
         for name in [*wanted, *dtypes]:
             if name not in every:
                 hint = did_you_mean(name, every) or f" There are: {', '.join(every[:20])}."
                 raise SchemaError(f"{files[0]}: no column '{name}'.{hint}")
         self.schema = self._unify(wanted, dtypes)
-        if (
-            any(
-                [n for n in file.schema if n in self.schema] != list(self.schema)
-                for file in self.files[1:]
-            )
-            and columns is None
-        ):
+        if columns is None and any(list(file.schema) != wanted for file in self.files):
             self.notes.append(f"columns are in the order of {self.files[0].path}")
         self.num_rows = sum(file.rows for file in self.files)
 
@@ -155,7 +151,7 @@ class ParquetReader:
         found = ", ".join(f"{kind} in {_listed(paths)}" for kind, paths in kinds.items())
         if wanted is not None:
             for kind in kinds:
-                if not can_cast(_plain_or_same(kind), wanted):
+                if not can_cast(plain_or_same(kind), wanted):
                     raise SchemaError(f"column '{name}' is {found}, not {dtype_name(wanted)}")
             return wanted
         common: pl.DataType | None = pl.Null()
@@ -189,28 +185,6 @@ class ParquetReader:
         if list(schema.items()) == list(self.schema.items()):
             return plan
         return plan.select(read_as(name, schema[name], kind) for name, kind in self.schema.items())
-
-
-def read_as(name: str, source: pl.DataType, target: pl.DataType) -> pl.Expr:
-    """Return a column of a source as a data type that `plain_dtype` or the user chose."""
-    plain = _plain_or_same(source)
-    if source == target:
-        return pl.col(name)
-    if isinstance(source, pl.Null) or plain == target:
-        return pl.col(name).cast(target)
-    return (
-        cast_to(name, plain, target) if plain == source else pl.col(name).cast(plain).cast(target)
-    )
-
-
-def _plain_or_same(dtype: pl.DataType) -> pl.DataType:
-    """Return the plain type; nulls and what has none stay, so that the caller can judge them."""
-    if isinstance(dtype, pl.Null):
-        return dtype
-    try:
-        return plain_dtype(dtype)
-    except SchemaError:
-        return dtype
 
 
 def _scan(paths: list[Path]) -> pl.LazyFrame:

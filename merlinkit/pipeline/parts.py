@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,7 +99,9 @@ def split_parts(
 
 
 def _write_assigned(dataset: Dataset, split: Split, engine: Engine, folder: Path) -> Dataset:
-    folder.mkdir(parents=True, exist_ok=True)
+    # What an interrupted run left there is not known to be whole.
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     sources = dataset.scan_files() if split.row_local else iter([("all", dataset.scan())])
     for index, (_, frame) in enumerate(sources):
         rows = split.assign(frame, dataset.schema, engine.dialect)

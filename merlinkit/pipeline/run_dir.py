@@ -23,7 +23,7 @@ from merlinkit._version import __version__
 from merlinkit.data.manifest import TEMPORARY_PREFIX, write_json
 from merlinkit.errors import RunDirError
 
-__all__ = ["RunDir", "clear", "fingerprint", "open_run_dir", "read_saved_config"]
+__all__ = ["RunDir", "clear", "fingerprint", "open_run_dir", "read_record", "read_saved_config"]
 
 _LOCK = ".lock"
 _RUN = "run.json"
@@ -226,20 +226,32 @@ def _lock(lock: TextIO, path: Path) -> None:
     lock.flush()
 
 
-def _record(path: Path, command: str, seed: int) -> dict[str, Any]:
-    stages: dict[str, Any] = {}
+def read_record(path: Path) -> dict[str, Any] | None:
+    """Return what ``run.json`` of a run directory holds, None if there is none.
+
+    Raises
+    ------
+    RunDirError
+        If it is damaged or was written by another version.
+    """
     try:
-        old = json.loads((path / _RUN).read_text(encoding="utf-8"))
-        if old["format"] != _FORMAT:
+        record = json.loads((path / _RUN).read_text(encoding="utf-8"))
+        if record["format"] != _FORMAT:
             raise RunDirError(
                 f"run_dir {path} was written by another version of merlinkit (format "
-                f"{old['format']}); choose a new folder"
+                f"{record['format']}); choose a new folder"
             )
-        stages = old["stages"]
+        if not isinstance(record["stages"], dict) or not isinstance(record["status"], str):
+            raise TypeError("stages or status are not what they should be")
     except FileNotFoundError:
-        pass
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        return None
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
         raise RunDirError(f"{path / _RUN} is damaged ({error}); choose a new folder") from error
+    return dict(record)
+
+
+def _record(path: Path, command: str, seed: int) -> dict[str, Any]:
+    old = read_record(path)
     return {
         "format": _FORMAT,
         "merlinkit": __version__,
@@ -251,7 +263,7 @@ def _record(path: Path, command: str, seed: int) -> dict[str, Any]:
         "seed": seed,
         "engine": "cpu",
         "status": "running",
-        "stages": stages,
+        "stages": {} if old is None else old["stages"],
     }
 
 

@@ -16,9 +16,11 @@ from merlinkit.schema import Schema, Tags
 if TYPE_CHECKING:
     from merlinkit.loader import Loader
 
-__all__ = ["make_loader", "processed_schema", "run_train"]
+__all__ = ["TRAIN_STARTED", "make_loader", "processed_schema", "run_train"]
 
 _LATER_STAGES = ("train", "evaluate")
+TRAIN_STARTED = "train-started"
+"""Marks in the record that checkpoints in the folder are of a certain configuration."""
 
 
 def run_train(config: RunConfig, run: RunDir, reporter: Reporter, made_from: str) -> str:
@@ -57,13 +59,13 @@ def run_train(config: RunConfig, run: RunDir, reporter: Reporter, made_from: str
     if run.stage_is_done("train", trained_from) and checkpoints.is_dir():
         reporter.progress("a model of the same configuration is trained already")
         return trained_from
-    started = run.stage_details("train-started") or {}
+    started = run.stage_details(TRAIN_STARTED) or {}
     resume = started.get("fingerprint") == trained_from
     run.forget_stages(_LATER_STAGES)
     if not resume:
         for folder in (checkpoints, run.path / "tensorboard"):
             shutil.rmtree(folder, ignore_errors=True)
-        run.finish_stage("train-started", trained_from, {})
+        run.finish_stage(TRAIN_STARTED, trained_from, {})
     schema = processed_schema(run)
     with reporter.stage("train", f"train {config.model.name}") as notes:
         model = build_model(config.model.name, config.model.parameters, schema, seed=config.seed)

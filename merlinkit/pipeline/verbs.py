@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,15 @@ from merlinkit.pipeline.config import RunConfig, read_config
 from merlinkit.pipeline.etl import run_etl
 from merlinkit.pipeline.evaluate import run_evaluate
 from merlinkit.pipeline.preflight import preflight
-from merlinkit.pipeline.run_dir import RunDir, clear, open_run_dir, read_saved_config
+from merlinkit.pipeline.run_dir import (
+    RunDir,
+    clear,
+    open_run_dir,
+    read_record,
+    read_saved_config,
+)
 from merlinkit.pipeline.stage import Reporter
-from merlinkit.pipeline.train import run_train
+from merlinkit.pipeline.train import TRAIN_STARTED, run_train
 from merlinkit.report.page import write_report
 
 __all__ = ["DATA_SECTIONS", "etl", "evaluate", "run", "train"]
@@ -166,26 +171,27 @@ def _require_same_run(config: RunConfig, sections: Sequence[str]) -> None:
     saved = read_saved_config(config.run_dir)
     if saved is None:
         return
-    differing = [name for name in sections if saved.get(name) != config.raw.get(name)]
+    record = read_record(config.run_dir)
+    # After etl alone, a model of any kind may follow.
+    trained = record is not None and TRAIN_STARTED in record["stages"]
+    differing = [
+        name
+        for name in sections
+        if (trained or name not in _MODEL_SECTIONS) and saved.get(name) != config.raw.get(name)
+    ]
     if not differing:
         return
     if config.overwrite:
         clear(config.run_dir)
         return
+    complete = record is not None and record["status"] == "complete"
+    held = "a complete earlier run" if complete else "an unfinished earlier run"
     raise RunDirError(
-        f"run_dir {config.run_dir} holds {_described(config.run_dir)} with another configuration "
+        f"run_dir {config.run_dir} holds {held} with another configuration "
         f"({', '.join(differing)} differ, see {config.run_dir / 'config.yaml'}); choose another "
         "run_dir, call it with the same configuration to continue it, or set overwrite=true to "
         "delete it"
     )
-
-
-def _described(path: Path) -> str:
-    try:
-        status = json.loads((path / "run.json").read_text(encoding="utf-8"))["status"]
-    except (OSError, ValueError, KeyError, TypeError):
-        status = None
-    return "a complete earlier run" if status == "complete" else "an unfinished earlier run"
 
 
 def _with_saved(

@@ -148,7 +148,7 @@ class CheckpointStore:
             for path in temporary.iterdir():
                 flush(path)
             flush(temporary)
-            os.rename(temporary, final)
+            temporary.rename(final)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise

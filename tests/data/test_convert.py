@@ -171,7 +171,7 @@ def test_a_folder_of_other_files_is_refused_untouched(raw: Path, tmp_path: Path)
     (out / "other.parquet").write_bytes(b"x")
     with pytest.raises(RunDirError, match=r"holds other files, such as other\.parquet"):
         convert(Dataset(raw / "a.csv"), out)
-    with pytest.raises(RunDirError, match="holds other files, such as a.csv"):
+    with pytest.raises(RunDirError, match=r"holds other files, such as a.csv"):
         convert(Dataset(raw / "a.csv"), raw)
     assert [path.name for path in out.iterdir()] == ["other.parquet"]
     assert len(list(raw.iterdir())) == 3

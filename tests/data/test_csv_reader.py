@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import merlinkit.data.csv_records as records
 import merlinkit.data.text as text
 from merlinkit.data.csv_options import CsvOptions
+from merlinkit.data.csv_shape import CsvShape
 from merlinkit.data.dataset import Dataset
 from merlinkit.data.failures import data_errors
 from merlinkit.errors import DataError, ParameterError, SchemaError
@@ -181,7 +182,10 @@ FIELD = st.text(alphabet='ab",\n\r\té', max_size=5)
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     rows=st.integers(1, 4).flatmap(
@@ -206,6 +210,41 @@ def test_whatever_python_writes_is_read_back(
     else:  # an unquoted empty field is null; Python quotes it in a row of one field alone
         filled = [tuple(value or "" for value in row) for row in found]
         assert filled == [tuple(row) for row in rows]
+
+
+@settings(
+    max_examples=150,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    pieces=st.lists(st.sampled_from(["a", "b", '"', '""', ",", "\n", "\r\n"]), max_size=40),
+    size=st.sampled_from([1, 2, 5, 1000]),
+    width=st.integers(1, 3),
+    fill=st.booleans(),
+)
+def test_text_of_any_kind_is_cut_alike_by_arrays_and_one_by_one(
+    file: Path, pieces: list[str], size: int, width: int, fill: bool
+) -> None:
+    """Good or bad, every record is told once, with the same line, whichever way it is cut."""
+    file.write_bytes("".join(pieces).encode())
+    shape = CsvShape(",", '"', width, fill_short=fill)
+    found = []
+    for by_arrays in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            small_blocks(patch, size if by_arrays else 1000)
+            if not by_arrays:
+                patch.setattr(records._Cutter, "regular", lambda self, last: None)
+            bad: list[records.BadRecord] = []
+            rows = [
+                (int(block.lines[row]), shape.fields(block.slice(row, row + 1)))
+                for block in records.csv_blocks(file, shape, header=False, on_bad=bad.append)
+                for row in range(len(block))
+            ]
+        assert all(len(fields) == width for _, fields in rows)
+        found.append((rows, [(record.line, record.text) for record in bad]))
+    assert found[0] == found[1]
 
 
 def test_quotes_within_a_field_are_text(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,7 +382,7 @@ def test_types_come_from_the_first_file_and_bind_the_others(tmp_path: Path) -> N
 
 def test_more_rows_can_be_looked_at(file: Path) -> None:
     file.write_text("n\n" + "1\n" * 100 + "1.5\n")
-    with pytest.raises(DataError, match="holds '1.5'"):
+    with pytest.raises(DataError, match=r"holds '1.5'"):
         read(Dataset(file, csv=CsvOptions(infer_rows=100)))
     assert read(Dataset(file, csv=CsvOptions(infer_rows=101))).height == 101
 
@@ -371,7 +410,7 @@ def test_types_that_csv_cannot_hold(file: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (b"", r"a\.csv is empty: 0 bytes"),
+        (b"", r"a\.csv is empty: rows were expected"),
         (b"\n\n", r"a\.csv is empty"),
         (b"a,b\n", r"a\.csv: no rows, at most a header"),
         (b"PAR1xxxxPAR1", r"a\.csv holds Parquet, not text"),
@@ -405,6 +444,18 @@ def test_damaged_gzip(tmp_path: Path) -> None:
         Dataset(path)
 
 
+def test_a_first_row_of_numbers_is_not_taken_for_a_header(file: Path) -> None:
+    file.write_text("196\t242\t3\n186\t302\t4\n")
+    options = CsvOptions(delimiter="\t")
+    with pytest.raises(DataError, match=r"line 1: the header would be '196', '242', '3': numbers"):
+        Dataset(file, csv=options)
+    named = CsvOptions(delimiter="\t", has_header=False, names=["user", "item", "rating"])
+    assert read(Dataset(file, csv=named)).rows() == [(196, 242, 3), (186, 302, 4)]
+    # Names that count the columns, as pandas gives them, are names.
+    file.write_text("0,1,2\n5,6,7\n")
+    assert read(Dataset(file)).to_dicts() == [{"0": 5, "1": 6, "2": 7}]
+
+
 def test_all_files_with_other_columns_are_named_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n")
     (tmp_path / "b.csv").write_text("x\n3\n")
@@ -425,9 +476,9 @@ def test_a_file_of_another_width_than_the_names(tmp_path: Path) -> None:
 
 def test_columns_that_are_not_there(file: Path) -> None:
     file.write_text("user,price\n1,2\n")
-    with pytest.raises(SchemaError, match="no column 'prise'. Did you mean 'price'"):
+    with pytest.raises(SchemaError, match=r"no column 'prise'. Did you mean 'price'"):
         Dataset(file, columns=["prise"])
-    with pytest.raises(SchemaError, match="no column 'users'. Did you mean 'user'"):
+    with pytest.raises(SchemaError, match=r"no column 'users'. Did you mean 'user'"):
         Dataset(file, dtypes={"users": "String"})
 
 

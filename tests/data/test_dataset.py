@@ -123,7 +123,7 @@ def test_no_permission_to_list_a_folder(as_nobody: Path) -> None:
     inner.chmod(0o000)
     if os.getuid() == 0:
         os.seteuid(65534)
-    with pytest.raises(DataError, match="cannot list folder .*inner: Permission denied"):
+    with pytest.raises(DataError, match=r"cannot list folder .*inner: Permission denied"):
         Dataset(as_nobody)
 
 

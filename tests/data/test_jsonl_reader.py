@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import merlinkit.data.jsonl as jsonl
+import merlinkit.data.jsonl_lines as jsonl_lines
 import merlinkit.data.text as text
 from merlinkit.data.csv_options import CsvOptions
 from merlinkit.data.dataset import Dataset
@@ -38,7 +39,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     def blocks(path: Path) -> Iterator[bytes]:
         return text.read_blocks(path, size)
 
-    monkeypatch.setattr(jsonl, "read_blocks", blocks)
+    monkeypatch.setattr(jsonl_lines, "read_blocks", blocks)
 
 
 ROWS: list[dict[str, Any]] = [
@@ -169,7 +170,7 @@ def test_empty_files_among_others_are_fine(tmp_path: Path) -> None:
 
 def test_a_key_that_is_not_there(file: Path) -> None:
     write(file, [{"user": 1}])
-    with pytest.raises(SchemaError, match="no key 'users'.*Did you mean 'user'"):
+    with pytest.raises(SchemaError, match=r"no key 'users'.*Did you mean 'user'"):
         Dataset(file, columns=["users"])
 
 
@@ -177,7 +178,7 @@ def test_a_line_without_end(file: Path, monkeypatch: pytest.MonkeyPatch) -> None
     file.write_text('{"a":1}\n{"a":"' + "x" * 5000)
     monkeypatch.setattr(jsonl, "INFER_ROWS", 1)
     data = Dataset(file, dtypes={"a": "String"})
-    monkeypatch.setattr(jsonl, "_MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr(jsonl_lines, "MAX_LINE_BYTES", 1000)
     small_blocks(monkeypatch, 500)
     with pytest.raises(DataError, match="line 2: longer than"):
         read(data)

@@ -208,6 +208,7 @@ def test_names_with_the_characters_of_globs_and_of_hive(tmp_path: Path) -> None:
     data = Dataset(tmp_path)
     assert data.schema.names == ["x"]
     assert data.scan().collect().rows() == [(1,)]
+    assert data.notes == ["folders named like 'day=1' are not read as columns"]
 
 
 SAVED = Schema(

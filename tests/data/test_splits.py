@@ -164,7 +164,7 @@ def test_a_column_of_the_name_of_the_part_is_refused() -> None:
     ],
 )
 def test_a_column_that_is_not_there(split: Split) -> None:
-    with pytest.raises(SchemaError, match="no column 'usr'. Did you mean 'user'"):
+    with pytest.raises(SchemaError, match=r"no column 'usr'. Did you mean 'user'"):
         split.columns(Schema.from_polars(FRAME.schema))
 
 
@@ -240,7 +240,7 @@ def test_random_parts_never_change() -> None:
     frame = pl.DataFrame({"user": list(range(40))})
     shown = "".join(str(part)[:2] for part in parts_of(RandomSplit(0.2, 0.2), frame))
     assert shown == (
-        "tetrtevavavavatrtrtrtrtrtrtrtetrtetrvatrtrtrvavatetrtrvatrtrvatetrtrtrvatrtrtrtetr"
+        "tetrtevavavatrtrtrtrtrtrtrtetrtetrvatrtrtrvavatetrtrvatrtrvatetrtrtrvatrtrtrtetr"
     )
 
 
@@ -480,7 +480,7 @@ def test_temporal_rows_of_one_time_stay_together() -> None:
 
 def test_temporal_nothing_left_for_training() -> None:
     frame = pl.DataFrame({"t": [7] * 10})
-    with pytest.raises(DataError, match="no row is before 7, .* none of the 10 rows is left"):
+    with pytest.raises(DataError, match=r"no row is before 7, .* none of the 10 rows is left"):
         TemporalSplit("t").fit(frame.lazy(), ENGINE)
     with pytest.raises(DataError, match="there are no rows"):
         TemporalSplit("t").fit(frame.head(0).lazy(), ENGINE)
@@ -502,7 +502,7 @@ def test_temporal_rows_without_a_time(
     moment: Any = "2026-01-01" if isinstance(dtype, pl.Datetime) else 2
     split = TemporalSplit("t") if fractions else TemporalSplit("t", test_from=moment)
     with pytest.raises(
-        DataError, match="'t': 2 of 4 rows have no time. Remove them first, as Filt"
+        DataError, match=r"'t': 2 of 4 rows have no time. Remove them first, as Filt"
     ):
         split.fit(frame, ENGINE)
 
@@ -703,5 +703,5 @@ def test_given_values_of_another_kind_than_the_column(
 
 def test_given_numbers_that_the_column_cannot_hold() -> None:
     frame = pl.LazyFrame({"fold": pl.Series([1], dtype=pl.Int8)})
-    with pytest.raises(ParameterError, match="value 300 cannot be one of column 'fold', .* Int8"):
+    with pytest.raises(ParameterError, match=r"value 300 cannot be one of column 'fold', .* Int8"):
         GivenSplit("fold", train=1, test=300).fit(frame, ENGINE)

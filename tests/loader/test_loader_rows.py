@@ -218,9 +218,7 @@ def test_many_columns_of_many_dtypes_over_several_strips(tmp_path, make_loader):
     data = {f"i{k}": ids * k for k in range(5)} | {f"f{k}": ids / (k + 1) for k in range(4)}
     pl.DataFrame(data).write_parquet(tmp_path / "part-0.parquet", row_group_size=30_000)
     schema = Schema.from_polars(pl.DataFrame(data).schema)
-    loader = Loader(
-        tmp_path, schema, batch_size=9_999, shuffle=True, seed=3, buffer_rows=30_001
-    )
+    loader = Loader(tmp_path, schema, batch_size=9_999, shuffle=True, seed=3, buffer_rows=30_001)
     seen = []
     for batch in loader:
         key = batch["i1"].numpy()

@@ -68,7 +68,7 @@ def test_what_cannot_be() -> None:
         calibration([0], [0.5], bins=0)
     with pytest.raises(ParameterError, match="Did you mean 'width'"):
         calibration([0], [0.5], binning="widht")  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="got -0.5"):
+    with pytest.raises(DataError, match=r"got -0\.5"):
         calibration([0], [-0.5])
     with pytest.raises(DataError, match="at least one row"):
         calibration([], [])

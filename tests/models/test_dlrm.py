@@ -125,7 +125,7 @@ def test_any_mix_of_columns(columns: list[Column], embedding_dim: int | None) ->
 
 
 def test_no_feature_columns_is_a_clear_error() -> None:
-    with pytest.raises(SchemaError, match="no column tagged 'categorical' or 'continuous'.*click"):
+    with pytest.raises(SchemaError, match=r"no column tagged 'categorical' or 'continuous'.*click"):
         DLRM(Schema([Column("click", "Int8", tags=["target"])]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ class MemoryLoader:
         return first.num_rows if isinstance(first, Ragged) else first.shape[0]
 
     def __len__(self) -> int:
-        return -(-self.num_rows // self.batch_size)
+        return math.ceil(self.num_rows / self.batch_size)
 
     def __iter__(self) -> Iterator[Batch]:
         order = torch.arange(self.num_rows)

@@ -53,6 +53,11 @@ def test_only_the_last_and_the_best_stay(store: CheckpointStore) -> None:
     assert store.read("best").state == {"step": 3} and store.read("last").state == {"step": 5}
 
 
+def test_the_first_checkpoint_is_the_best_there_is(store: CheckpointStore) -> None:
+    store.save(contents(1), step=1, best=False)
+    assert store.read("best").state == {"step": 1}
+
+
 def test_one_step_can_be_saved_twice(store: CheckpointStore) -> None:
     store.save(contents(1), step=7, best=True)
     store.save(contents(2), step=7, best=False)
@@ -152,7 +157,7 @@ def test_a_full_disk_keeps_what_was_there(
 
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint_files, "save_file", full)
-        with pytest.raises(RunDirError, match="No space left.*earlier checkpoints are unchanged"):
+        with pytest.raises(RunDirError, match=r"No space left.*earlier checkpoints are unchanged"):
             store.save(contents(2), step=2, best=True)
     assert folders(store) == ["step-00000001"]
     assert store.read("best").state == {"step": 1}
@@ -184,7 +189,7 @@ def test_other_damage_is_named(store: CheckpointStore) -> None:
     with pytest.raises(ArtifactError, match=r"manifest\.json is of format 9, 1 expected"):
         store.read("last")
     manifest.write_text(text.replace("state.json", "other.json"))
-    with pytest.raises(ArtifactError, match="does not list state.json"):
+    with pytest.raises(ArtifactError, match=r"does not list state\.json"):
         store.read("last")
     manifest.write_text(text[:20])
     with pytest.raises(ArtifactError, match=r"manifest\.json is not valid JSON"):

@@ -44,10 +44,10 @@ class ByFormula:
             table = weight.grad.is_sparse
             gradient = weight.grad.to_dense()
             if self.name == "sgd":
-                weight -= self.rate * gradient
+                weight.sub_(self.rate * gradient)
             elif self.name == "adagrad":
-                second += gradient**2
-                weight -= self.rate * gradient / (second.sqrt() + 1e-10)
+                second.add_(gradient**2)
+                weight.sub_(self.rate * gradient / (second.sqrt() + 1e-10))
             else:
                 first.mul_(0.9).add_(0.1 * gradient)
                 second.mul_(0.999).add_(0.001 * gradient**2)
@@ -56,7 +56,7 @@ class ByFormula:
                 # is added before the bias is taken out.
                 epsilon = 1e-8 if table else 1e-8 * unbiased
                 size = self.rate * unbiased / (1 - 0.9**self.count)
-                weight -= size * first / (second.sqrt() + epsilon)
+                weight.sub_(size * first / (second.sqrt() + epsilon))
 
 
 @pytest.mark.parametrize("name", ["adam", "adamw", "adagrad", "sgd"])

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+import merlinkit
 from merlinkit.errors import ArtifactError
 from merlinkit.events import EventLog, read_events
 from merlinkit.training import TrainResult, load_model
@@ -113,7 +114,7 @@ with EventLog({str(tmp_path / "cut" / "events.jsonl")!r}) as events:
     )
 """
     (tmp_path / "cut").mkdir()
-    environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+    environment = {**os.environ, "PYTHONPATH": str(Path(merlinkit.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
     assert done.returncode == -9
     # What a kill in the middle of a line leaves.

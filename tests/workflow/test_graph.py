@@ -30,7 +30,11 @@ def test_order_of_outputs_is_the_order_of_the_graph():
     assert columns_of(["price"] + cats) == ["price", "item", "user"]
     assert columns_of((cats + ["price"])[["price", "user"]]) == ["price", "user"]
     assert columns_of((cats + ["price"]) - ["item"]) == ["user", "price"]
-    assert columns_of([cats, "price"] >> ops.Rename(postfix="_x")) == ["item_x", "user_x", "price_x"]
+    assert columns_of([cats, "price"] >> ops.Rename(postfix="_x")) == [
+        "item_x",
+        "user_x",
+        "price_x",
+    ]
 
 
 def test_one_column_in_two_branches():
@@ -150,7 +154,10 @@ def test_request_and_fit_may_differ_where_it_is_harmless():
     [
         ({"price": [1.0]}, "column 'item' is missing"),
         ({"price": [1.0], "itm": [1]}, "column 'item' is missing.*Did you mean 'itm'"),
-        ({"price": [1.0], "item": ["1"]}, "column 'item' is String, but the workflow was fitted with Int64"),
+        (
+            {"price": [1.0], "item": ["1"]},
+            "column 'item' is String, but the workflow was fitted with Int64",
+        ),
         ({"price": [1.0], "item": [1.5]}, "column 'item' is Float64"),
         ({"price": [1.0], "item": [[1]]}, r"column 'item' is List\(Int64\)"),
     ],
