@@ -30,7 +30,7 @@ class RowSource(Protocol):
 
 
 DatasetLike = Any
-"""A `Dataset`, a path, list of paths, glob or folder, or a frame (Polars, pandas, pyarrow, cuDF)."""
+"""A `Dataset`, a path, list of paths, glob, folder, or a frame (Polars, pandas, pyarrow, cuDF)."""
 
 
 def as_rows(data: DatasetLike, expected: Schema | None = None) -> RowSource:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import torch
-
 from merlinkit.loader.batch import Batch
-from merlinkit.loader.store import Store
+from merlinkit.loader.store import Index, Store
 
 __all__ = ["DecodedWindow", "cut"]
 
@@ -28,7 +26,7 @@ class DecodedWindow:
     """
 
     store: Store
-    order: torch.Tensor | None
+    order: Index | None
     start: int
 
     def take(self, start: int, stop: int) -> Store:

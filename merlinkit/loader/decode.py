@@ -1,33 +1,27 @@
-"""Turns the rows of a window from Arrow memory into packed tensors."""
+"""Turns the rows of a window from Arrow memory into packed arrays."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import torch
 
 from merlinkit.loader.layout import Block, Layout, ListColumn
 from merlinkit.loader.nulls import nulls_error
 from merlinkit.loader.order import Window
 from merlinkit.loader.parts import Parts
-from merlinkit.loader.ragged import Ragged
 from merlinkit.loader.reader import PieceReader
-from merlinkit.loader.store import Store
+from merlinkit.loader.store import Array, ListRows, Store
 
 __all__ = ["Cancelled", "Decoder"]
 
 # Columns are interleaved in strips of so many rows, which stay in the processor's cache while
 # column after column is written into them; whole columns at once took six times as long.
 _STRIP_ROWS = 1024
-
-_Array = npt.NDArray[Any]
 
 
 class Cancelled(Exception):
@@ -86,12 +80,7 @@ class Decoder:
                 for builder in lists:
                     builder.add(batch.column(builder.column.name), path, layout)
                 row += len(batch)
-        return Store(
-            layout,
-            [torch.from_numpy(matrix) for matrix in matrices],
-            [builder.finish() for builder in lists],
-            window.rows,
-        )
+        return Store(layout, matrices, [builder.finish() for builder in lists], window.rows)
 
     def _checked(self, batch: pa.RecordBatch, name: str, path: Path) -> pa.Array:
         array = batch.column(name)
@@ -100,7 +89,7 @@ class Decoder:
         return array
 
 
-def _interleave(arrays: Sequence[pa.Array], block: Block, out: _Array) -> None:
+def _interleave(arrays: Sequence[pa.Array], block: Block, out: Array) -> None:
     columns = [_view(array) for array in arrays]
     for start in range(0, len(out), _STRIP_ROWS):
         strip = out[start : start + _STRIP_ROWS]
@@ -108,10 +97,10 @@ def _interleave(arrays: Sequence[pa.Array], block: Block, out: _Array) -> None:
             strip[:, number] = column[start : start + _STRIP_ROWS]
 
 
-def _view(array: pa.Array) -> _Array:
+def _view(array: pa.Array) -> Array:
     """Return Arrow values without a copy, but for booleans, which Arrow keeps as bits."""
     is_bits = pa.types.is_boolean(array.type)
-    values: _Array = array.to_numpy(zero_copy_only=not is_bits)
+    values: Array = array.to_numpy(zero_copy_only=not is_bits)
     return values
 
 
@@ -120,8 +109,8 @@ class _ListBuilder:
 
     def __init__(self, column: ListColumn) -> None:
         self.column = column
-        self._lengths: list[_Array] = []
-        self._values: list[_Array] = []
+        self._lengths: list[Array] = []
+        self._values: list[Array] = []
 
     def add(self, array: pa.Array, path: Path, layout: Layout) -> None:
         # Both treat a null list as empty, even where Arrow keeps values behind the null.
@@ -131,16 +120,12 @@ class _ListBuilder:
         self._values.append(_view(values))
         self._lengths.append(_view(pc.fill_null(pc.list_value_length(array), 0)))
 
-    def finish(self) -> Ragged:
-        rows = sum(len(lengths) for lengths in self._lengths)
-        offsets = np.zeros(rows + 1, np.int64)
-        if rows:
-            np.cumsum(np.concatenate(self._lengths), dtype=np.int64, out=offsets[1:])
-        values = np.empty(int(offsets[-1]), self.column.dtype)
+    def finish(self) -> ListRows:
+        values = np.empty(sum(len(piece) for piece in self._values), self.column.dtype)
         start = 0
         for piece in self._values:
             values[start : start + len(piece)] = piece
             start += len(piece)
         # Lets go of the Arrow memory before the next list column is joined.
         self._values.clear()
-        return Ragged(torch.from_numpy(values), torch.from_numpy(offsets))
+        return ListRows.from_lengths(values, np.concatenate(self._lengths))

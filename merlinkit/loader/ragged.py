@@ -80,18 +80,6 @@ class Ragged(NamedTuple):
         picked = torch.arange(shift.numel(), device=shift.device).add_(shift)
         return Ragged(self.values.index_select(0, picked), offsets)
 
-    def slice(self, start: int, stop: int) -> Ragged:
-        """Return the rows from `start` up to `stop`, as a copy."""
-        offsets = self.offsets[start : stop + 1]
-        first, last = int(offsets[0]), int(offsets[-1])
-        return Ragged(self.values[first:last].clone(), offsets - first)
-
-    @classmethod
-    def concat(cls, pieces: Sequence[Ragged]) -> Ragged:
-        """Return the rows of all pieces, in order; there must be at least one piece."""
-        lengths = torch.cat([piece.lengths() for piece in pieces])
-        return cls(torch.cat([piece.values for piece in pieces]), _offsets(lengths))
-
     @classmethod
     def from_lists(
         cls, rows: Sequence[Sequence[float]], dtype: torch.dtype = torch.int64

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from contextlib import closing
 
-import torch
-
 from merlinkit.loader.batch import Batch
 from merlinkit.loader.batches import DecodedWindow, cut
 from merlinkit.loader.decode import Decoder
@@ -14,7 +12,7 @@ from merlinkit.loader.layout import Layout
 from merlinkit.loader.order import Window, shuffled, windows
 from merlinkit.loader.parts import Parts
 from merlinkit.loader.prefetch import Prefetch
-from merlinkit.loader.store import Store
+from merlinkit.loader.store import Index, Store
 
 __all__ = ["BatchSource"]
 
@@ -111,8 +109,8 @@ class BatchSource:
             self._kept = decoder.decode(window)
         return self._kept
 
-    def _permutation(self, window: Window, epoch: int) -> torch.Tensor | None:
+    def _permutation(self, window: Window, epoch: int) -> Index | None:
         if self._seed is None:
             return None
         # Key 0 of an epoch is the order of its row groups.
-        return torch.from_numpy(shuffled(window.rows, self._seed, epoch, window.number + 1))
+        return shuffled(window.rows, self._seed, epoch, window.number + 1)

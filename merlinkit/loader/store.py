@@ -1,16 +1,62 @@
-"""Decoded rows, packed so that one gather for each data type makes a batch."""
+"""Decoded rows, packed so that one gather for each data type makes a batch.
+
+Rows are kept in NumPy arrays, not tensors. PyTorch runs a gather on a pool of threads that it
+makes for each thread that calls it, and these would compete with those that train the model; one
+thread gathers more than ten million rows a second.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from merlinkit.loader.batch import Batch
 from merlinkit.loader.layout import Layout
 from merlinkit.loader.ragged import Ragged
 
-__all__ = ["Store"]
+__all__ = ["ListRows", "Store"]
+
+Array = npt.NDArray[Any]
+Index = npt.NDArray[np.int64]
+
+
+class ListRows(NamedTuple):
+    """A list column, as in `Ragged`: row ``i`` holds ``values[offsets[i]:offsets[i + 1]]``."""
+
+    values: Array
+    offsets: Index
+
+    @classmethod
+    def from_lengths(cls, values: Array, lengths: Array) -> ListRows:
+        """Return the values divided into rows of these lengths."""
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return cls(values, offsets)
+
+    def take(self, index: Index) -> ListRows:
+        """Return the rows that an index names, as a copy."""
+        starts = self.offsets[index]
+        lengths = self.offsets[index + 1] - starts
+        rows = ListRows.from_lengths(self.values, lengths)
+        # Element k of the result belongs to row r and is element k - offsets[r] of it.
+        picked = np.repeat(starts - rows.offsets[:-1], lengths)
+        picked += np.arange(len(picked))
+        return ListRows(self.values[picked], rows.offsets)
+
+    def slice(self, start: int, stop: int) -> ListRows:
+        """Return the rows from `start` up to `stop`, as a copy."""
+        offsets = self.offsets[start : stop + 1]
+        return ListRows(self.values[offsets[0] : offsets[-1]].copy(), offsets - offsets[0])
+
+    @classmethod
+    def concat(cls, pieces: Sequence[ListRows]) -> ListRows:
+        """Return the rows of all pieces, in order."""
+        lengths = np.concatenate([np.diff(piece.offsets) for piece in pieces])
+        return cls.from_lengths(np.concatenate([piece.values for piece in pieces]), lengths)
 
 
 class Store:
@@ -21,28 +67,28 @@ class Store:
     layout
         Which column is where.
     matrices
-        One tensor ``[rows, columns]`` for each block of the layout.
+        One array ``[rows, columns]`` for each block of the layout.
     lists
-        One `Ragged` of as many rows for each list column of the layout.
+        As many rows for each list column of the layout.
     rows
         Number of rows.
     """
 
     def __init__(
-        self, layout: Layout, matrices: list[torch.Tensor], lists: list[Ragged], rows: int
+        self, layout: Layout, matrices: list[Array], lists: list[ListRows], rows: int
     ) -> None:
         self.layout = layout
         self.matrices = matrices
         self.lists = lists
         self.rows = rows
 
-    def take(self, index: torch.Tensor) -> Store:
-        """Return the rows that an index (int64 ``[n]``) names, as a copy."""
+    def take(self, index: Index) -> Store:
+        """Return the rows that an index names, as a copy."""
         return Store(
             self.layout,
-            [matrix.index_select(0, index) for matrix in self.matrices],
-            [column.select(index) for column in self.lists],
-            index.numel(),
+            [matrix.take(index, axis=0) for matrix in self.matrices],
+            [column.take(index) for column in self.lists],
+            len(index),
         )
 
     def slice(self, start: int, stop: int) -> Store:
@@ -53,7 +99,7 @@ class Store:
         """
         return Store(
             self.layout,
-            [matrix[start:stop].clone() for matrix in self.matrices],
+            [matrix[start:stop].copy() for matrix in self.matrices],
             [column.slice(start, stop) for column in self.lists],
             stop - start,
         )
@@ -65,16 +111,17 @@ class Store:
             return pieces[0]
         return cls(
             pieces[0].layout,
-            [torch.cat(matrices) for matrices in zip(*(p.matrices for p in pieces), strict=True)],
-            [Ragged.concat(columns) for columns in zip(*(p.lists for p in pieces), strict=True)],
+            [np.concatenate(arrays) for arrays in zip(*(p.matrices for p in pieces), strict=True)],
+            [ListRows.concat(rows) for rows in zip(*(p.lists for p in pieces), strict=True)],
             sum(piece.rows for piece in pieces),
         )
 
     def to_batch(self) -> Batch:
-        """Return the columns by name; scalar columns are views of the matrices."""
+        """Return the columns by name, without a copy; scalar columns are views of a matrix."""
         columns: Batch = {}
         for block, matrix in zip(self.layout.blocks, self.matrices, strict=True):
-            columns.update(zip(block.names, matrix.unbind(1), strict=True))
-        for column, ragged in zip(self.layout.lists, self.lists, strict=True):
-            columns[column.name] = ragged
+            columns.update(zip(block.names, torch.from_numpy(matrix).unbind(1), strict=True))
+        for column, rows in zip(self.layout.lists, self.lists, strict=True):
+            values, offsets = torch.from_numpy(rows.values), torch.from_numpy(rows.offsets)
+            columns[column.name] = Ragged(values, offsets)
         return {name: columns[name] for name in self.layout.names}

@@ -14,10 +14,7 @@ from merlinkit.loader import Batch, Ragged
 from merlinkit.models.inputs import model_inputs
 from merlinkit.schema import Column, Schema
 
-__all__ = ["PADDING_ID", "Embeddings", "Pooling"]
-
-PADDING_ID = 0
-"""The id that stands for no value: its embedding is zero and never learns."""
+__all__ = ["Embeddings", "Pooling"]
 
 Pooling = Literal["sum", "mean"]
 
@@ -55,14 +52,18 @@ class Embeddings(nn.Module):
 
     Notes
     -----
-    *Padding.* Id 0 gives zeros and gets no gradient. Means are over the other elements; an empty
-    list, or one of padding alone, gives zeros.
+    *Padding.* Where the property ``padding_id`` of a column names an id, as it does for columns of
+    `Categorify`, that id gives zeros and gets no gradient. Means are over the other elements; an
+    empty list, or one of padding alone, gives zeros. Ids of buckets and of parts of a date are all
+    values, 0 among them.
 
     *Gradients are sparse*: they hold the rows that a batch looked up and nothing else, so with
     an optimizer that understands them (`merlinkit.training.optimizers`) the time of a step does
     not grow with the size of the tables.
 
-    *Initial weights* are uniform in ±1/sqrt(cardinality), as in DLRM (Naumov et al., 2019).
+    *Initial weights* are uniform in ±1/sqrt(cardinality), as in DLRM (Naumov et al., 2019), but
+    zero for null and out-of-vocabulary ids of `Categorify`. Training data need not hold any of
+    these, and then an id that was never learned adds nothing, instead of noise.
 
     *One table a column.* Joining 26 tables of one width into one and looking all ids up at once
     saved 2 to 11 % of the CPU time of a step (batch 4096, width 16, one core), too little to
@@ -175,9 +176,9 @@ class Embeddings(nn.Module):
                 mode=self.pooling,
                 sparse=True,
                 include_last_offset=True,
-                padding_idx=PADDING_ID,
+                padding_idx=_padding_id(column),
             )
-        return F.embedding(value.long(), table, padding_idx=PADDING_ID, sparse=True)
+        return F.embedding(value.long(), table, padding_idx=_padding_id(column), sparse=True)
 
     def _clash(self, first: Column, second: Column) -> str | None:
         """Say why two columns of one domain name cannot share a table, None when they can."""
@@ -226,6 +227,16 @@ def _new_table(column: Column, width: int) -> nn.Parameter:
         ) from error
     bound = 1 / math.sqrt(rows)
     nn.init.uniform_(weight, -bound, bound)
-    with torch.no_grad():
-        weight[PADDING_ID].zero_()
+    padding = _padding_id(column)
+    if padding is not None:
+        buckets = column.properties.get("num_buckets", 0)
+        # Padding, null and out-of-vocabulary ids stand in a row.
+        with torch.no_grad():
+            weight[padding : padding + 2 + buckets].zero_()
     return nn.Parameter(weight)
+
+
+def _padding_id(column: Column) -> int | None:
+    """Return the id that stands for no value, None where each id is one."""
+    padding: int | None = column.properties.get("padding_id")
+    return padding

@@ -163,7 +163,8 @@ def _dropped(dataset: Dataset) -> list[str]:
 
 
 def _profile(parts: Mapping[str, PartView], dataset: Dataset, folder: Path, engine: Engine) -> None:
-    profile: Any = build_profile(
-        {part: view.scan() for part, view in parts.items()}, dataset.schema, engine
-    )
+    with data_errors():
+        profile: Any = build_profile(
+            {part: view.scan() for part, view in parts.items()}, dataset.schema, engine
+        )
     write_json(folder / "profile.json", profile)

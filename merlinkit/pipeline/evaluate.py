@@ -28,23 +28,20 @@ def run_evaluate(
         Metrics by part; also written to ``metrics.json``, and ``calibration.json`` beside it.
     """
     from merlinkit.models.registry import build_model
-    from merlinkit.training import Trainer
-    from merlinkit.training.checkpoint import CheckpointStore
+    from merlinkit.training import Trainer, load_model
 
     schema = processed_schema(run)
     metrics: dict[str, dict[str, Any]] = {}
     reliability: dict[str, Any] = {}
     with reporter.stage("evaluate", "evaluate the best weights") as notes:
-        store = CheckpointStore(run.path / "checkpoints")
+        model = build_model(config.model.name, config.model.parameters, schema, seed=config.seed)
         try:
-            weights = store.read("best", training=False).model
+            load_model(model, run.path)
         except ArtifactError as error:
             raise RunDirError(
                 f"run_dir {run.path} has no trained model that can be read ({error}); run train "
                 "again, with the same run_dir"
             ) from error
-        model = build_model(config.model.name, config.model.parameters, schema, seed=config.seed)
-        model.load_state_dict(weights)
         trainer = Trainer(config.trainer, schema)
         notes.rows = 0
         for part in ("valid", "test"):

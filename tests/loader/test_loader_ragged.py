@@ -1,5 +1,6 @@
 """Lists of different lengths, of the same length, empty ones and null ones."""
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 from merlinkit.loader import Ragged
+from merlinkit.loader.store import ListRows
 from merlinkit.schema import Column, Schema
 
 LISTS = Schema([Column("x", "List(Int64)")])
@@ -85,7 +87,9 @@ def test_values_behind_a_null_list_are_no_values(tmp_path):
     builder = _ListBuilder(layout.lists[0])
     builder.add(array, tmp_path, layout)
     builder.add(array.slice(1), tmp_path, layout)
-    assert builder.finish().to_lists() == [[1, 2], [], [3], [], [3]]
+    rows = builder.finish()
+    assert rows.values.tolist() == [1, 2, 3, 3]
+    assert rows.offsets.tolist() == [0, 2, 2, 3, 3, 4]
 
 
 def test_select_repeats_and_reorders():
@@ -97,15 +101,18 @@ def test_select_repeats_and_reorders():
     assert ragged.select(torch.tensor([], dtype=torch.int64)).to_lists() == []
 
 
-def test_slice_and_concat():
-    ragged = Ragged.from_lists([[1, 2], [], [3], [4, 5, 6]])
-    part = ragged.slice(1, 3)
-    assert part.offsets.tolist() == [0, 0, 1]
+def test_rows_in_memory_are_taken_sliced_and_joined():
+    rows = ListRows.from_lengths(np.array([1, 2, 3, 4, 5, 6]), np.array([2, 0, 1, 3]))
+    assert rows.offsets.tolist() == [0, 2, 2, 3, 6]
+    picked = rows.take(np.array([3, 1, 0, 0]))
+    assert picked.values.tolist() == [4, 5, 6, 1, 2, 1, 2]
+    assert picked.offsets.tolist() == [0, 3, 3, 5, 7]
+    part = rows.slice(1, 3)
     assert part.values.tolist() == [3]
-    assert ragged.slice(2, 2).to_lists() == []
-    joined = Ragged.concat([ragged.slice(3, 4), part])
-    assert joined.offsets.tolist() == [0, 3, 3, 4]
+    assert part.offsets.tolist() == [0, 0, 1]
+    joined = ListRows.concat([rows.slice(3, 4), part])
     assert joined.values.tolist() == [4, 5, 6, 3]
+    assert joined.offsets.tolist() == [0, 3, 3, 4]
 
 
 def test_lengths_rows_and_device():

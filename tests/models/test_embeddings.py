@@ -12,8 +12,11 @@ from merlinkit.loader import Ragged
 from merlinkit.models import Embeddings
 from merlinkit.schema import Column, Domain, Schema
 
-USER = Column("user", "Int64", domain=Domain(0, 6), tags=["categorical"])
-GENRES = Column("genres", "List(Int64)", domain=Domain(0, 4), tags=["categorical"])
+PADDED = {"padding_id": 0}
+USER = Column("user", "Int64", domain=Domain(0, 6), tags=["categorical"], properties=PADDED)
+GENRES = Column(
+    "genres", "List(Int64)", domain=Domain(0, 4), tags=["categorical"], properties=PADDED
+)
 
 
 def table(embeddings: Embeddings, name: str) -> torch.nn.Parameter:
@@ -48,7 +51,41 @@ def test_initial_weights() -> None:
     assert float(weight.min()) < -0.99 * bound and float(weight.max()) > 0.99 * bound
     # Standard deviation of a uniform distribution of width 2b is b / sqrt(3).
     assert float(weight.std()) == pytest.approx(bound / math.sqrt(3), rel=0.01)
-    assert not weight[0].any()
+    assert weight[0].any()
+
+
+def test_reserved_ids_of_categorify_add_nothing_until_they_are_learned() -> None:
+    encoded = Column(
+        "c",
+        "Int64",
+        domain=Domain(0, 9),
+        tags=["categorical"],
+        properties={"padding_id": 0, "num_buckets": 3},
+    )
+    weight = table(Embeddings(Schema([encoded]), dim=4), "column:c").detach()
+    # Padding, null and three buckets; the first value has id 5.
+    assert not weight[:5].any()
+    assert weight[5:].any(dim=1).all()
+
+
+def test_zero_is_a_value_where_nothing_is_padding() -> None:
+    # Pain: midnight, and the lowest bucket, were taken for padding and never learned.
+    hour = Column("hour", "Int32", domain=Domain(0, 23), tags=["categorical"])
+    hours = Column("hours", "List(Int32)", domain=Domain(0, 23), tags=["categorical"])
+    embeddings = Embeddings(Schema([hour, hours]), dim=2)
+    batch = {
+        "hour": torch.tensor([0, 0]),
+        "hours": Ragged.from_lists([[0, 1], [0]]),
+    }
+    vectors = embeddings(batch)
+    assert vectors["hour"].abs().min() > 0
+    weight = table(embeddings, "column:hours")
+    assert torch.allclose(vectors["hours"][0], weight[:2].mean(dim=0))
+    (vectors["hour"].sum() + vectors["hours"].sum()).backward()
+    for name, count in (("column:hour", 2.0), ("column:hours", 1.5)):
+        gradient = table(embeddings, name).grad
+        assert gradient is not None
+        assert torch.equal(gradient.to_dense()[0], torch.full((2,), count))
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.int16, torch.uint8])

@@ -15,11 +15,25 @@ from merlinkit.models import build_model
 from merlinkit.schema import Column, Domain, Schema
 from merlinkit.training import Trainer, TrainerConfig
 
+PADDED = {"padding_id": 0}
+
 SCHEMA = Schema(
     [
-        Column("user", "Int64", domain=Domain(0, 20), tags=["categorical"]),
-        Column("item", "Int64", domain=Domain(0, 30, name="item"), tags=["categorical"]),
-        Column("seen", "List(Int64)", domain=Domain(0, 30, name="item"), tags=["categorical"]),
+        Column("user", "Int64", domain=Domain(0, 20), tags=["categorical"], properties=PADDED),
+        Column(
+            "item",
+            "Int64",
+            domain=Domain(0, 30, name="item"),
+            tags=["categorical"],
+            properties=PADDED,
+        ),
+        Column(
+            "seen",
+            "List(Int64)",
+            domain=Domain(0, 30, name="item"),
+            tags=["categorical"],
+            properties=PADDED,
+        ),
         Column("price", "Float32", tags=["continuous"]),
         Column("click", "Int8", tags=["target", "binary_classification"]),
     ]
