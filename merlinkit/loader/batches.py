@@ -55,7 +55,6 @@ def cut(windows: Iterable[DecodedWindow], batch_size: int, drop_last: bool) -> I
                 batch = Store.concat(held).to_batch()
                 held, rows = [], 0
                 yield batch
-                del batch
         del window
     if held and not drop_last:
         yield Store.concat(held).to_batch()

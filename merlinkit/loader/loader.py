@@ -231,8 +231,6 @@ class Loader:
                 self._check_current(current)
                 self._received += 1
                 yield batch
-                # What the consumer let go of must not live on until the next batch is ready.
-                del batch
         self._check_current(current)
         self._move(self._epoch + 1, 0)
 

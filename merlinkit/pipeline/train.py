@@ -45,6 +45,8 @@ def run_train(config: RunConfig, run: RunDir, reporter: Reporter, made_from: str
         Fingerprint of what the model was made from.
     """
     # PyTorch takes seconds to import, and verbs that need no model do without.
+    import torch
+
     from merlinkit.models.registry import build_model
     from merlinkit.training import Trainer
 
@@ -71,6 +73,8 @@ def run_train(config: RunConfig, run: RunDir, reporter: Reporter, made_from: str
         model = build_model(config.model.name, config.model.parameters, schema, seed=config.seed)
         size = sum(parameter.numel() for parameter in model.parameters())
         reporter.progress(f"{size:,} parameters")
+        if config.trainer.threads is not None:
+            torch.set_num_threads(config.trainer.threads)
         trainer = Trainer(config.trainer, schema)
         train = make_loader(config, run.data("train"), schema, shuffle=True)
         has_valid = Manifest.load(run.data("valid")).rows > 0

@@ -80,6 +80,9 @@ class TrainerConfig:
         Decides all that is random in training.
     device
         ``"cpu"``, ``"cuda"``, or ``"auto"`` for a GPU where there is one.
+    threads
+        Threads of PyTorch on the CPU; None leaves the choice to PyTorch. Small models are often
+        fastest with one.
     tensorboard
         Write TensorBoard files into ``tensorboard/`` of the run directory.
     progress
@@ -121,6 +124,7 @@ class TrainerConfig:
     log_every_steps: int = 100
     seed: int = 42
     device: Device = "auto"
+    threads: int | None = None
     tensorboard: bool = True
     progress: bool = True
 
@@ -138,6 +142,7 @@ class TrainerConfig:
                 self._choice("optimizer", get_args(OptimizerName)),
                 self._choice("schedule", get_args(ScheduleName)),
                 self._choice("device", get_args(Device)),
+                None if self.threads is None else self._whole("threads", 1),
                 None if self.monitor is None else self._choice("monitor", tuple(MONITORS)),
                 None
                 if self.early_stopping_patience is None

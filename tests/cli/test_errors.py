@@ -150,7 +150,7 @@ def test_missing_column_suggests_the_nearest(here, capsys):
 def test_every_problem_with_the_data_at_once(here, capsys):
     text = FEATURES.replace("item]", "itm]").replace("[click]", "[clik]")
     (here / "conf" / "features" / "mine.yaml").write_text(text)
-    outcome = run_on(capsys, "good.parquet", "dataset.time=tss")
+    outcome = run_on(capsys, "good.parquet", "dataset.time=tss", "split=temporal")
     assert_refused(outcome, "3 problems", "'itm'", "'clik'", "'tss'")
 
 

@@ -68,6 +68,19 @@ def test_rows_of_a_large_row_group_are_mixed_with_those_of_others(write_parts, m
         assert counts.min() > 20
 
 
+def test_each_window_has_a_permutation_of_its_own(write_parts, make_loader):
+    """One row group in ten windows of 40 rows, one after the other."""
+    write_parts([400], 400)
+    orders = set()
+    loader = make_loader(buffer_rows=80, batch_size=40)
+    for _ in range(2):
+        for batch in loader:
+            ids = batch["id"] - batch["id"].min()
+            assert sorted(ids.tolist()) == list(range(40))
+            orders.add(tuple(ids.tolist()))
+    assert len(orders) == 20
+
+
 def test_a_row_group_larger_than_the_buffer_is_warned_of(write_parts, make_loader, caplog):
     write_parts([30, 500], 500)
     with caplog.at_level(logging.WARNING, "merlinkit"):

@@ -195,26 +195,76 @@ def test_prefetch_makes_no_more_than_it_may():
     assert list(items) == list(range(10))
 
 
-def test_prefetch_lets_go_of_items_and_source():
-    class Item:
-        pass
+class Item:
+    """Something that can be asked whether it is still there."""
 
-    closed = threading.Event()
+
+def test_prefetch_lets_go_of_items():
+    """Also while the next one is being made, which may take long."""
+    asked_again = threading.Event()
+    go_on = threading.Event()
 
     def source():
-        try:
-            while True:
-                yield Item()
-        finally:
-            closed.set()
+        yield Item()
+        asked_again.set()
+        go_on.wait(30)
 
     items = Prefetch(source(), 2)
     taken = weakref.ref(next(items))
+    assert asked_again.wait(30)
     assert taken() is None
+    go_on.set()
+    items.close()
+
+
+def test_prefetch_closes_its_source():
+    def source():
+        while True:
+            yield 1
+
+    given = source()
+    items = Prefetch(given, 2)
+    next(items)
+    items.close()
+    assert list(given) == []
+
+
+def test_prefetch_that_is_let_go_of_ends():
+    def source():
+        while True:
+            yield 1
+
+    items = Prefetch(source(), 2)
     held = weakref.ref(items)
+    next(items)
     del items
     assert held() is None
-    assert closed.is_set()
+    assert not workers()
+
+
+def test_an_exception_keeps_nothing_alive_once_it_is_handled():
+    """No cycle of traceback and frame that would hold a window until the next collection."""
+    seen = []
+
+    def source():
+        item = Item()
+        seen.append(weakref.ref(item))
+        yield 1
+        raise OSError("the disk is gone")
+
+    gc.collect()
+    gc.disable()
+    try:
+        items = Prefetch(source(), 2)
+        next(items)
+        try:
+            next(items)
+        except OSError:
+            assert seen[0]() is not None
+        items.close()
+        assert seen[0]() is None
+    finally:
+        gc.enable()
 
 
 def test_prefetch_is_over_after_close_and_after_the_end():

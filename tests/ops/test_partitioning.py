@@ -9,7 +9,7 @@ from merlinkit import Dataset, Workflow
 from tests.ops.examples import EXAMPLES
 from tests.ops.test_values import assert_values, workflow_of
 
-CUTS = (1, 2, 5, 17)
+CUTS = (1, 2, 5, 7, 17)
 
 
 def write_files(frame: pl.DataFrame, folder, files: int) -> None:
