@@ -22,7 +22,7 @@ __all__ = ["doctor"]
 
 # What merlinkit is written for; the same ranges as in pyproject.toml.
 _CORE = {
-    "polars": ">=1.35,<1.45",
+    "polars": ">=1.44,<1.45",
     "torch": ">=2.9,<3",
     "hydra-core": ">=1.3,<1.4",
     "omegaconf": ">=2.3,<2.4",

@@ -41,7 +41,7 @@ def plain_dtype(dtype: pl.DataType) -> pl.DataType:
         return pl.String()
     if isinstance(dtype, pl.Decimal):
         return pl.Float64()
-    if isinstance(dtype, pl.Float16):
+    if str(dtype) == "Float16":
         return pl.Float32()
     if isinstance(dtype, pl.Struct):
         raise SchemaError(f"holds nested objects ({dtype})")
