@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
 from merlinkit.engine.dialect import Dialect, Lookup
-from merlinkit.errors import SchemaError
+from merlinkit.errors import SchemaError, did_you_mean
 from merlinkit.schema import Column, JSONValue, Schema
 
 if TYPE_CHECKING:
@@ -303,6 +303,16 @@ def require(
         raise SchemaError(
             f"{operator.name}: column '{column.name}' is {column.polars_dtype}, {expected} expected"
         )
+
+
+def require_known(operator: Operator, parameter: str, named: Iterable[str], inputs: Schema) -> None:
+    """Raise `SchemaError` if a parameter by column names one that the operator does not get."""
+    for name in named:
+        if name not in inputs:
+            raise SchemaError(
+                f"{operator.name}: {parameter} names column '{name}', which is not among its "
+                f"columns {', '.join(inputs.names)}.{did_you_mean(name, inputs.names)}"
+            )
 
 
 def is_number(dtype: pl.DataType) -> bool:

@@ -9,7 +9,14 @@ from itertools import pairwise
 import polars as pl
 
 from merlinkit.errors import ParameterError, SchemaError, did_you_mean
-from merlinkit.ops.base import ElementwiseExpression, State, is_number, require, without_nan
+from merlinkit.ops.base import (
+    ElementwiseExpression,
+    State,
+    is_number,
+    require,
+    require_known,
+    without_nan,
+)
 from merlinkit.ops.parameters import require_bool
 from merlinkit.schema import Column, Domain, Schema, Tags
 
@@ -85,12 +92,7 @@ class Bucketize(ElementwiseExpression):
     def output_schema(self, inputs: Schema, state: State | None) -> Schema:
         """Return the columns; boundaries for a column that is not there are an error."""
         if isinstance(self.boundaries, dict):
-            for name in self.boundaries:
-                if name not in inputs:
-                    raise SchemaError(
-                        f"Bucketize: boundaries are given for '{name}', which is not among its "
-                        f"columns.{did_you_mean(name, inputs.names)}"
-                    )
+            require_known(self, "boundaries", self.boundaries, inputs)
         return super().output_schema(inputs, state)
 
     def expression(self, value: pl.Expr, column: Column, state: State) -> pl.Expr:

@@ -15,6 +15,7 @@ from merlinkit.ops.base import (
     State,
     Statistics,
     apply_to_values,
+    require_known,
     scratch,
     values_of,
     without_nan,
@@ -124,6 +125,14 @@ class Categorify(ElementwiseOperator):
             )
 
     # -- schema -------------------------------------------------------------------------------
+
+    def output_schema(self, inputs: Schema, state: State | None) -> Schema:
+        """Return the columns of ids; parameters must not name other columns."""
+        for parameter in ("freq_threshold", "max_size", "num_buckets", "vocabs"):
+            value = getattr(self, parameter)
+            if isinstance(value, dict):
+                require_known(self, parameter, value, inputs)
+        return super().output_schema(inputs, state)
 
     def output_column(self, column: Column, state: State | None) -> Column:
         """Return the column of ids; its domain is known once fitted."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 import polars as pl
 
 from merlinkit.engine.dialect import Dialect
-from merlinkit.errors import ParameterError, SchemaError, did_you_mean
-from merlinkit.ops.base import Operator, State, scratch
+from merlinkit.errors import ParameterError, SchemaError
+from merlinkit.ops.base import Operator, State, require_known, scratch
 from merlinkit.ops.parameters import require_text
 from merlinkit.schema import JSONValue, Schema
 
@@ -110,12 +110,7 @@ class Rename(Operator):
 
     def output_schema(self, inputs: Schema, state: State | None) -> Schema:
         """Return the columns under their new names; the mapping must not name others."""
-        for name in self.mapping or ():
-            if name not in inputs:
-                raise SchemaError(
-                    f"Rename: mapping names column '{name}', which is not among its columns."
-                    f"{did_you_mean(name, inputs.names)}"
-                )
+        require_known(self, "mapping", self.mapping or (), inputs)
         names = self._names(inputs)
         return Schema(column.renamed(names[column.name]) for column in inputs)
 
