@@ -7,13 +7,12 @@ decides from it what to read, and models size their embedding tables by it.
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import polars as pl
 
+from merlinkit.atomic import write_text
 from merlinkit.column import Column, Domain, JSONValue, Tags, default_embedding_size
 from merlinkit.dtypes import dtype_name
 from merlinkit.errors import ArtifactError, SchemaError, did_you_mean
@@ -270,30 +269,3 @@ class Schema:
 
 def _names(names: Iterable[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
-
-
-def write_text(path: str | Path, text: str) -> None:
-    """Write a small file as UTF-8 that appears whole or not at all.
-
-    Parameters
-    ----------
-    path
-        The file; its folder exists. A file of that name is replaced.
-    text
-        What it shall hold.
-
-    Raises
-    ------
-    OSError
-        If the folder is missing or not writable; an older file is then untouched.
-    """
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

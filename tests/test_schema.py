@@ -415,7 +415,7 @@ def test_a_failed_save_leaves_the_old_file(
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("merlinkit.schema.os.fsync", full)
+    monkeypatch.setattr("merlinkit.atomic.os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         Schema().save(path)
     assert Schema.load(path) == schema

@@ -8,10 +8,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from merlinkit.atomic import write_json
 from merlinkit.data.dataset import SCHEMA_FILE, Dataset
 from merlinkit.data.failures import data_errors
 from merlinkit.data.malformed import MalformedRow
-from merlinkit.data.manifest import MANIFEST, FileEntry, Manifest, file_sha256, write_json
+from merlinkit.data.manifest import MANIFEST, FileEntry, Manifest, file_sha256
 from merlinkit.data.parquet import ParquetFile
 from merlinkit.data.sources import INCOMPLETE_MARKER
 from merlinkit.engine.base import Engine

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
-import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from merlinkit.atomic import write_json
 from merlinkit.errors import ArtifactError
 from merlinkit.schema import JSONValue, Schema
 
-__all__ = ["MANIFEST", "FileEntry", "Manifest", "atomic_folder", "file_sha256", "write_json"]
+__all__ = ["MANIFEST", "FileEntry", "Manifest", "file_sha256"]
 
 MANIFEST = "_SUCCESS"
 MANIFEST_FORMAT = 1
-TEMPORARY_PREFIX = ".tmp-"
 
 
 @dataclass(frozen=True)
@@ -98,57 +94,3 @@ def file_sha256(path: Path) -> str:
     """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def write_json(path: Path, data: JSONValue) -> None:
-    """Write JSON to a file that appears whole or not at all."""
-    temporary = path.with_name(f"{TEMPORARY_PREFIX}{uuid.uuid4().hex}-{path.name}")
-    with temporary.open("w", encoding="utf-8") as file:
-        json.dump(data, file, indent=2, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-
-
-@contextmanager
-def atomic_folder(folder: Path) -> Iterator[Path]:
-    """Give a temporary folder that takes the place of ``folder`` when the block succeeds.
-
-    A folder that is already there is replaced. If the block fails, or the process is killed, the
-    old one is still there, or none; leftovers begin with ``.tmp-``.
-    """
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    token = uuid.uuid4().hex
-    temporary = folder.parent / f"{TEMPORARY_PREFIX}{token}-{folder.name}"
-    temporary.mkdir()
-    try:
-        yield temporary
-        _sync(temporary)
-        if folder.exists():
-            old = folder.parent / f"{TEMPORARY_PREFIX}{token}-old-{folder.name}"
-            os.replace(folder, old)
-            os.replace(temporary, folder)
-            shutil.rmtree(old)
-        else:
-            os.replace(temporary, folder)
-        _sync(folder.parent)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-
-
-def _sync(folder: Path) -> None:
-    """Make the entries of a folder, and the files in it, survive a power cut."""
-    for path in folder.iterdir():
-        if path.is_file() and not path.name.startswith(TEMPORARY_PREFIX):
-            _fsync(path)
-    _fsync(folder)
-
-
-def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
+from merlinkit.atomic import atomic_file
 from merlinkit.engine.dialect import Dialect
 from merlinkit.engine.polars_dialect import PolarsDialect
 
@@ -49,8 +48,7 @@ class CpuEngine:
 
     def sink(self, plan: pl.LazyFrame, path: Path, *, row_group_rows: int | None = None) -> int:
         """Write the result of a plan as one zstd parquet file; see `Engine.sink`."""
-        temporary = path.with_name(f".tmp-{uuid.uuid4().hex}-{path.name}")
-        try:
+        with atomic_file(path) as temporary:
             plan.sink_parquet(
                 temporary,
                 compression="zstd",
@@ -60,7 +58,4 @@ class CpuEngine:
                 engine="streaming",
             )
             rows = pl.scan_parquet(temporary).select(pl.len()).collect().item()
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
         return int(rows)

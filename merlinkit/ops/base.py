@@ -31,6 +31,7 @@ __all__ = [
     "State",
     "Statistics",
     "Table",
+    "UnchangedValues",
     "scratch",
 ]
 
@@ -227,6 +228,21 @@ class Operator(ABC):
             if value != signature[name].default
         ]
         return f"{self.name}({', '.join(shown)})"
+
+
+class UnchangedValues(Operator):
+    """Base of operators that change the schema or remove rows, but no value."""
+
+    @property
+    def invertible(self) -> bool:
+        """The values are as they were."""
+        return True
+
+    def inverse(
+        self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
+    ) -> pl.LazyFrame:
+        """Return the frame as it is."""
+        return frame
 
 
 class ElementwiseOperator(Operator):

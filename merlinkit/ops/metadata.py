@@ -9,7 +9,7 @@ import polars as pl
 
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import ParameterError
-from merlinkit.ops.base import Operator, State
+from merlinkit.ops.base import State, UnchangedValues
 from merlinkit.ops.parameters import text_list
 from merlinkit.schema import JSONValue, Schema, Tags
 
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-class AddMetadata(Operator):
+class AddMetadata(UnchangedValues):
     """Add tags and properties to columns.
 
     Parameters
@@ -65,17 +65,6 @@ class AddMetadata(Operator):
         )
 
     def transform(
-        self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
-    ) -> pl.LazyFrame:
-        """Return the frame as it is."""
-        return frame
-
-    @property
-    def invertible(self) -> bool:
-        """The data is as it was."""
-        return True
-
-    def inverse(
         self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
     ) -> pl.LazyFrame:
         """Return the frame as it is."""

@@ -8,14 +8,14 @@ import polars as pl
 
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import SchemaError
-from merlinkit.ops.base import Operator, State, without_nan
+from merlinkit.ops.base import State, UnchangedValues, without_nan
 from merlinkit.ops.sql import SqlExpression
 from merlinkit.schema import JSONValue, Schema
 
 __all__ = ["Dropna", "Filter"]
 
 
-class Dropna(Operator):
+class Dropna(UnchangedValues):
     """Remove rows in which one of the columns is null or NaN.
 
     Notes
@@ -51,19 +51,8 @@ class Dropna(Operator):
             present = present & value.is_not_null()
         return frame.filter(present)
 
-    @property
-    def invertible(self) -> bool:
-        """The columns are as they were."""
-        return True
 
-    def inverse(
-        self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
-    ) -> pl.LazyFrame:
-        """Return the frame as it is; removed rows do not come back."""
-        return frame
-
-
-class Filter(Operator):
+class Filter(UnchangedValues):
     """Keep the rows for which a predicate is true.
 
     Parameters
@@ -124,14 +113,3 @@ class Filter(Operator):
     ) -> pl.LazyFrame:
         """Keep the rows for which the predicate is true."""
         return frame.filter(self._sql.expr)
-
-    @property
-    def invertible(self) -> bool:
-        """The columns are as they were."""
-        return True
-
-    def inverse(
-        self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
-    ) -> pl.LazyFrame:
-        """Return the frame as it is; removed rows do not come back."""
-        return frame

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from merlinkit.atomic import write_text
 from merlinkit.errors import DataError, SchemaError
 from merlinkit.pbtxt import fields
 from merlinkit.pbtxt.feature import read_feature, write_feature
 from merlinkit.pbtxt.mapping import column_from_feature, feature_from_column
 from merlinkit.pbtxt.parser import parse_message
-from merlinkit.schema import Column, Schema, write_text
+from merlinkit.schema import Column, Schema
 
 __all__ = ["format_pbtxt", "parse_pbtxt", "read_pbtxt", "write_pbtxt"]
 

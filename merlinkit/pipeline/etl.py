@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from merlinkit.atomic import write_json
 from merlinkit.data.dataset import Dataset
 from merlinkit.data.failures import data_errors
-from merlinkit.data.manifest import Manifest, write_json
+from merlinkit.data.manifest import Manifest
 from merlinkit.data.splits import PARTS
 from merlinkit.engine.base import Engine
 from merlinkit.engine.select import get_engine

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from merlinkit.data.manifest import Manifest, write_json
+from merlinkit.atomic import write_json
+from merlinkit.data.manifest import Manifest
 from merlinkit.errors import ArtifactError, RunDirError
 from merlinkit.pipeline.config import RunConfig
 from merlinkit.pipeline.run_dir import RunDir, fingerprint

@@ -20,7 +20,7 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from merlinkit._version import __version__
-from merlinkit.data.manifest import TEMPORARY_PREFIX, write_json
+from merlinkit.atomic import TEMPORARY_PREFIX, write_json, write_text
 from merlinkit.errors import RunDirError
 
 __all__ = ["RunDir", "clear", "fingerprint", "open_run_dir", "read_record", "read_saved_config"]
@@ -104,9 +104,7 @@ class RunDir:
 
     def save_config(self, config: Mapping[str, Any]) -> None:
         """Write the resolved configuration."""
-        temporary = self.path / f"{TEMPORARY_PREFIX}{CONFIG}"
-        temporary.write_text(OmegaConf.to_yaml(OmegaConf.create(dict(config))), encoding="utf-8")
-        os.replace(temporary, self.path / CONFIG)
+        write_text(self.path / CONFIG, OmegaConf.to_yaml(OmegaConf.create(dict(config))))
 
     def load_config(self) -> dict[str, Any] | None:
         """Return the configuration of the run that is here, None if there is none."""

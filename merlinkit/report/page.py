@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import uuid
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from merlinkit.atomic import atomic_file
 from merlinkit.errors import RunDirError
 from merlinkit.report import formats
 from merlinkit.report.record import RunRecord, read_run
@@ -62,14 +61,11 @@ def write_report(run_dir: Path) -> Path:
         raise RunDirError(f"cannot write a report: there is no run directory {run_dir}")
     content = render_report(read_run(run_dir)).encode("utf-8", errors="replace")
     target = run_dir / "report.html"
-    temporary = run_dir / f".tmp-{uuid.uuid4().hex}-report.html"
     try:
-        temporary.write_bytes(content)
-        os.replace(temporary, target)
+        with atomic_file(target) as temporary:
+            temporary.write_bytes(content)
     except OSError as error:
         raise RunDirError(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
     return target
 
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from merlinkit._version import __version__
-from merlinkit.data.manifest import atomic_folder, file_sha256, write_json
+from merlinkit.atomic import atomic_folder, write_json
+from merlinkit.data.manifest import file_sha256
 from merlinkit.engine.base import Engine
 from merlinkit.errors import ArtifactError, MerlinkitError
 from merlinkit.ops.base import State, Table

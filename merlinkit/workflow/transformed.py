@@ -7,7 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from merlinkit.data.manifest import FileEntry, Manifest, atomic_folder, file_sha256
+from merlinkit.atomic import atomic_folder
+from merlinkit.data.manifest import FileEntry, Manifest, file_sha256
 from merlinkit.engine.base import Engine
 from merlinkit.errors import DataError, RunDirError
 from merlinkit.schema import JSONValue, Schema

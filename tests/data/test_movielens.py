@@ -15,7 +15,6 @@ import polars as pl
 import pytest
 
 from merlinkit.data.providers import cache_root, movielens, movielens_100k, movielens_100k_schema
-from merlinkit.data.providers.atomic import STALE_SECONDS, atomic_file
 from merlinkit.errors import DataError
 from merlinkit.schema import Schema
 
@@ -326,28 +325,3 @@ def test_cache_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot write the cache folder") as caught:
         movielens_100k(tmp_path / "file")
     assert "MERLINKIT_CACHE" in str(caught.value)
-
-
-# -- files that appear whole ------------------------------------------------------------------
-
-
-def test_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("old")
-    with pytest.raises(RuntimeError, match="stop"), atomic_file(path) as temporary:
-        temporary.write_text("half")
-        raise RuntimeError("stop")
-    assert path.read_text() == "old"
-    assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
-
-
-def test_only_old_leftovers_of_the_same_file_are_removed(tmp_path: Path) -> None:
-    names = [".a.txt.1-0.tmp", ".a.txt.2-0.tmp", ".b.txt.1-0.tmp"]
-    for name in names:
-        (tmp_path / name).write_text("half")
-    for name in (names[0], names[2]):
-        made = (tmp_path / name).stat().st_mtime - STALE_SECONDS - 10
-        os.utime(tmp_path / name, (made, made))
-    with atomic_file(tmp_path / "a.txt") as temporary:
-        temporary.write_text("whole")
-    assert sorted(file.name for file in tmp_path.iterdir()) == [names[1], names[2], "a.txt"]

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from merlinkit.data.providers.atomic import atomic_file
+from merlinkit.atomic import atomic_file
 from merlinkit.errors import DataError
 
 __all__ = ["cache_root", "is_complete", "mark_complete"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from merlinkit.data.providers.atomic import atomic_file
+from merlinkit.atomic import atomic_file
 from merlinkit.data.providers.cache import cache_root, is_complete, mark_complete
 from merlinkit.data.providers.wheel import PinnedWheel
 from merlinkit.errors import DataError

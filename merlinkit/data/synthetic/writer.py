@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from merlinkit.data.providers.atomic import atomic_file
+from merlinkit.atomic import atomic_file
 from merlinkit.data.synthetic.generator import generate, synthetic_schema
 from merlinkit.data.synthetic.spec import SyntheticSpec
 from merlinkit.errors import DataError, ParameterError, did_you_mean
