@@ -129,6 +129,11 @@ def _work(
     except MerlinkitError:
         _remove_if_empty(folder, parents=0 if "run_dir" in overridden else 2)
         raise
+    except KeyboardInterrupt:
+        again = command if "run_dir" in overridden else [*command, f"run_dir={folder}"]
+        hint = f"to continue: {shlex.join(again)}"
+        console.print(hint, markup=False, highlight=False, soft_wrap=True)
+        raise
     return _objective(metrics, raw)
 
 

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_error(console, str(error))
         return USER_ERROR
     except KeyboardInterrupt:
-        _print_error(console, "interrupted; the same command with the same run_dir continues")
+        _print_error(console, "interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output, such as `head`, has seen enough.

@@ -14,7 +14,7 @@ import polars as pl
 
 from merlinkit.errors import DataError
 
-__all__ = ["as_data_error", "data_errors"]
+__all__ = ["as_data_error", "data_error", "data_errors"]
 
 _MARK = f"exception: {DataError.__name__}: "
 _CONTEXT = "\n\nThis error occurred with the following context stack"
@@ -24,6 +24,20 @@ def as_data_error(error: BaseException) -> DataError | None:
     """Return the `DataError` that a reader raised inside a plan, or None for any other error."""
     _, found, message = str(error).partition(_MARK)
     return DataError(message.partition(_CONTEXT)[0]) if found else None
+
+
+def data_error(what: str, error: pl.exceptions.PolarsError) -> DataError:
+    """Return what a reader found wrong with the data, or else what Polars says, as `DataError`.
+
+    Parameters
+    ----------
+    what
+        What was being done, for messages that do not come from a reader of ours.
+    error
+        What Polars raised.
+    """
+    found = as_data_error(error)
+    return found or DataError(f"{what}: {str(error).partition(chr(10))[0]}")
 
 
 @contextmanager

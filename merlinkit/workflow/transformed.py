@@ -8,9 +8,10 @@ from pathlib import Path
 import polars as pl
 
 from merlinkit.atomic import atomic_folder
+from merlinkit.data.failures import data_error
 from merlinkit.data.manifest import FileEntry, Manifest, file_sha256
 from merlinkit.engine.base import Engine
-from merlinkit.errors import DataError, RunDirError
+from merlinkit.errors import RunDirError
 from merlinkit.schema import JSONValue, Schema
 
 __all__ = ["Transformed"]
@@ -52,7 +53,7 @@ class Transformed:
         try:
             return self._engine.collect([self._plan])[0]
         except pl.exceptions.PolarsError as error:
-            raise _data_error("the data", error) from error
+            raise data_error("the data cannot be transformed", error) from error
 
     def to_parquet(
         self,
@@ -92,6 +93,8 @@ class Transformed:
             If a file of the data cannot be read or converted.
         """
         target = Path(folder)
+        if target.exists() and not target.is_dir():
+            raise RunDirError(f"{target} is a file, a folder to write expected")
         if target.exists() and not overwrite and any(target.iterdir()):
             raise RunDirError(f"{target} is there already; choose another folder, or overwrite it")
         entries: list[FileEntry] = []
@@ -101,7 +104,7 @@ class Transformed:
                 try:
                     rows = self._engine.sink(plan, path, row_group_rows=row_group_rows)
                 except pl.exceptions.PolarsError as error:
-                    raise _data_error(name, error) from error
+                    raise data_error(f"{name} cannot be transformed", error) from error
                 if rows == 0:
                     path.unlink()
                     continue
@@ -118,8 +121,3 @@ class Transformed:
             manifest = Manifest(rows, tuple(entries), self.schema, details or {})
             manifest.save(temporary)
         return manifest
-
-
-def _data_error(name: str, error: pl.exceptions.PolarsError) -> DataError:
-    reason = str(error).splitlines()[0]
-    return DataError(f"{name} cannot be transformed: {reason}")

@@ -8,10 +8,11 @@ from pathlib import Path
 import polars as pl
 
 from merlinkit.data.coerce import DatasetLike, as_rows
+from merlinkit.data.failures import data_error
 from merlinkit.dtypes import dtype_name
 from merlinkit.engine.base import Engine
 from merlinkit.engine.select import get_engine
-from merlinkit.errors import DataError, MerlinkitError, SchemaError, did_you_mean
+from merlinkit.errors import MerlinkitError, SchemaError, did_you_mean
 from merlinkit.ops.base import State, scratch
 from merlinkit.schema import Schema
 from merlinkit.workflow.compile import NO_STATE, Graph, compile_plan, resolve
@@ -144,9 +145,7 @@ class Workflow:
                 progress,
             )
         except pl.exceptions.PolarsError as error:
-            raise DataError(
-                f"{dataset.name} cannot be fitted on: {str(error).splitlines()[0]}"
-            ) from error
+            raise data_error(f"{dataset.name} cannot be fitted on", error) from error
         self._states = states
         self._data = dataset.schema
         self._removed = frozenset()

@@ -224,6 +224,7 @@ def test_interrupt_ends_with_130(here, capsys, monkeypatch):
     code, text = run_on(capsys, "good.parquet")
     assert code == 130
     assert "interrupted" in text
+    assert "to continue: merlinkit run dataset=files" in text
 
 
 def test_a_bug_keeps_its_traceback(here, monkeypatch):

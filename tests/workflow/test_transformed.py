@@ -1,0 +1,75 @@
+"""Writing what comes out: whole, in order, and with one clear error where it cannot be."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from merlinkit import Dataset, Schema, Workflow, ops
+from merlinkit.data.manifest import MANIFEST, Manifest
+from merlinkit.errors import DataError, RunDirError
+
+LOGS = pl.DataFrame({"user": ["a", "b", "a", None], "n": [1, 2, 3, 4]})
+
+
+@pytest.fixture
+def workflow():
+    return Workflow((["user"] >> ops.Categorify()) + ["n"]).fit(LOGS)
+
+
+def test_folder_holds_rows_schema_and_manifest(workflow, tmp_path):
+    for index in range(3):
+        LOGS.with_columns(n=pl.col("n") + 10 * index).write_parquet(
+            tmp_path / f"in-{index}.parquet"
+        )
+    manifest = workflow.transform(str(tmp_path / "in-*.parquet")).to_parquet(tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        MANIFEST,
+        "part-00000.parquet",
+        "part-00001.parquet",
+        "part-00002.parquet",
+        "schema.json",
+    ]
+    rows = pl.read_parquet(tmp_path / "out" / "*.parquet")
+    assert rows["n"].to_list() == [1, 2, 3, 4, 11, 12, 13, 14, 21, 22, 23, 24]
+    assert manifest.rows == Manifest.load(tmp_path / "out").rows == 12
+    assert Schema.load(tmp_path / "out" / "schema.json") == workflow.output_schema
+    # The folder is a data set, with tags and domains.
+    assert Dataset(tmp_path / "out").schema == workflow.output_schema
+
+
+def test_row_groups_are_as_asked(workflow, tmp_path):
+    import pyarrow.parquet as pq
+
+    workflow.transform(LOGS).to_parquet(tmp_path / "out", row_group_rows=3)
+    file = pq.ParquetFile(tmp_path / "out" / "part-00000.parquet")
+    assert [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)] == [3, 1]
+
+
+def test_no_rows_leave_one_file_with_the_types(workflow, tmp_path):
+    workflow.transform(LOGS.clear()).to_parquet(tmp_path / "out")
+    frame = pl.read_parquet(tmp_path / "out" / "part-00000.parquet")
+    assert frame.schema == workflow.output_schema.to_polars()
+    assert Manifest.load(tmp_path / "out").rows == 0
+
+
+def test_what_is_there_is_kept_unless_overwritten(workflow, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("x")
+    with pytest.raises(RunDirError, match="is there already"):
+        workflow.transform(LOGS).to_parquet(tmp_path / "out")
+    assert (tmp_path / "out" / "mine.txt").exists()
+    workflow.transform(LOGS).to_parquet(tmp_path / "out", overwrite=True)
+    assert not (tmp_path / "out" / "mine.txt").exists()
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(RunDirError, match="is a file"):
+        workflow.transform(LOGS).to_parquet(tmp_path / "file")
+
+
+def test_a_bad_row_names_file_and_line_and_leaves_nothing(workflow, tmp_path):
+    (tmp_path / "logs.csv").write_text("user,n\na,1\nb,2,3\n")
+    with pytest.raises(DataError, match=r"logs.csv.*line 3"):
+        workflow.transform(tmp_path / "logs.csv").to_parquet(tmp_path / "out")
+    with pytest.raises(DataError, match=r"logs.csv.*line 3"):
+        Workflow(["user"] >> ops.Categorify()).fit(tmp_path / "logs.csv")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["logs.csv"]
