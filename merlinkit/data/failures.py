@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import polars as pl
 
-from merlinkit.errors import DataError
+from merlinkit.errors import DataError, RunDirError
 
-__all__ = ["as_data_error", "data_error", "data_errors"]
+__all__ = ["as_data_error", "data_error", "data_errors", "folder_errors"]
 
 _MARK = f"exception: {DataError.__name__}: "
 _CONTEXT = "\n\nThis error occurred with the following context stack"
@@ -38,6 +39,18 @@ def data_error(what: str, error: pl.exceptions.PolarsError) -> DataError:
     """
     found = as_data_error(error)
     return found or DataError(f"{what}: {str(error).partition(chr(10))[0]}")
+
+
+@contextmanager
+def folder_errors(folder: Path) -> Iterator[None]:
+    """Raise what the system says of a folder that cannot be written as `RunDirError`."""
+    if folder.exists() and not folder.is_dir():
+        raise RunDirError(f"{folder} is a file, a folder to write expected")
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise RunDirError(f"{folder} cannot be written: {reason}") from error
 
 
 @contextmanager

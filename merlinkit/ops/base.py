@@ -114,6 +114,9 @@ class Operator(ABC):
     keeps_rows: ClassVar[bool] = True
     """False for operators that remove rows; the workflow runs those as early as it can."""
 
+    widens_integers: ClassVar[bool] = False
+    """True for operators that take integers of any width for what they are."""
+
     @property
     def name(self) -> str:
         """Name of the operator in YAML and in saved workflows."""
@@ -130,6 +133,11 @@ class Operator(ABC):
     def parameters(self) -> dict[str, JSONValue]:
         """Return the parameters as JSON values, from which an equal operator can be made."""
         return {name: getattr(self, name) for name in self.signature()}
+
+    def saved_parameters(self, inputs: Schema) -> dict[str, JSONValue]:
+        """Return the parameters as JSON values, for an operator applied to these columns."""
+        del inputs
+        return self.parameters()
 
     # -- what comes out -----------------------------------------------------------------------
 

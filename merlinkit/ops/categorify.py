@@ -102,6 +102,13 @@ class Categorify(ElementwiseOperator):
         require_int("Categorify", "max_size", self.max_size, minimum=0)
         require_int("Categorify", "num_buckets", self.num_buckets, minimum=1)
         self.vocabs = _checked_vocabs(vocabs)
+        for limits in (self.freq_threshold, self.max_size):
+            for column, limit in limits.items() if isinstance(limits, dict) else ():
+                if limit and column in (self.vocabs or {}):
+                    raise ParameterError(
+                        f"Categorify: column '{column}' has both vocabs and a limit; a given "
+                        "vocabulary is kept as it is"
+                    )
         named: set[str] = set(self.vocabs or ())
         for parameter in (self.freq_threshold, self.max_size, self.num_buckets):
             named |= set(parameter) if isinstance(parameter, dict) else set()
@@ -136,10 +143,10 @@ class Categorify(ElementwiseOperator):
 
     def output_column(self, column: Column, state: State | None) -> Column:
         """Return the column of ids; its domain is known once fitted."""
-        if column.dtype.is_nested():
+        if column.dtype.is_nested() or isinstance(column.dtype, pl.Binary | pl.Object):
             raise SchemaError(
-                f"Categorify: column '{column.name}' is {column.polars_dtype}; scalars and lists "
-                "of scalars can be encoded"
+                f"Categorify: column '{column.name}' is {column.polars_dtype}; numbers, strings, "
+                "booleans, dates and times, and lists of these, can be encoded"
             )
         domain = None
         if state is not None:
@@ -168,6 +175,8 @@ class Categorify(ElementwiseOperator):
 
     # -- fit ----------------------------------------------------------------------------------
 
+    widens_integers = True
+
     def needs_fit(self, inputs: Schema) -> bool:
         """Return true: a given vocabulary becomes a table as well."""
         del inputs
@@ -191,12 +200,20 @@ class Categorify(ElementwiseOperator):
         assert self.vocabs is not None
         dtype = _canonical_dtype(column.dtype)
         try:
-            values = pl.Series("value", self.vocabs[column.name]).cast(dtype)
+            listed = pl.Series("value", self.vocabs[column.name])
+            values = listed.cast(dtype)
+            lossless = (values.cast(listed.dtype) == listed).all()
         except (pl.exceptions.PolarsError, TypeError) as error:
             raise ParameterError(
                 f"Categorify: vocabs for column '{column.name}' do not fit its data type "
-                f"{dtype_name(column.dtype)}: {error}"
+                f"{dtype_name(column.dtype)}: {str(error).splitlines()[0]}"
             ) from error
+        nan = dtype.is_float() and values.is_nan().any()
+        if not lossless or nan or values.n_unique() != len(values):
+            raise ParameterError(
+                f"Categorify: vocabs for column '{column.name}' hold values that are NaN, or that "
+                f"its data type {dtype_name(column.dtype)} cannot tell apart"
+            )
         return pl.LazyFrame(
             {"value": values, "count": pl.Series([None] * len(values), dtype=pl.Int64)}
         )
@@ -226,9 +243,10 @@ class Categorify(ElementwiseOperator):
             known = known.sort(["count", "value"], descending=[True, False])
         known = known.with_row_index("rank")
         kept = pl.lit(True)
-        if (threshold := _of(self.freq_threshold, name, 0)) > 1:
+        # A given vocabulary is kept as it is; there are no counts that could leave a value out.
+        if (threshold := _of(self.freq_threshold, name, 0)) > 1 and not self._is_given(column):
             kept = kept & (pl.col("count") >= threshold)
-        if limit:
+        if limit and not self._is_given(column):
             kept = kept & (pl.col("rank") < limit - first)
         dtype = _canonical_dtype(column.dtype)
         vocabulary = known.filter(kept).select(

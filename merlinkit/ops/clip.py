@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from merlinkit.dtypes import dtype_name
@@ -26,7 +28,8 @@ class Clip(ElementwiseExpression):
     ParameterError
         If no bound is given or the minimum is above the maximum.
     SchemaError
-        If a column is not numeric, or holds integers and a bound does not.
+        If a column is not numeric, holds integers and a bound does not, or its data type has no
+        value between the bounds.
 
     Notes
     -----
@@ -57,6 +60,7 @@ class Clip(ElementwiseExpression):
     def output_column(self, column: Column, state: State | None) -> Column:
         """Return the column; a known domain shrinks."""
         require(self, column, is_number, "a number")
+        self._check_range(column)
         if column.dtype.is_integer():
             for bound in (self.min_value, self.max_value):
                 if bound is not None and not float(bound).is_integer():
@@ -69,6 +73,25 @@ class Clip(ElementwiseExpression):
             domain = Domain(self._clipped(domain.min), self._clipped(domain.max), domain.name)
         return column.with_domain(domain)
 
+    def _check_range(self, column: Column) -> None:
+        """Refuse bounds that no value of the data type could take."""
+        if column.dtype.is_float() or not column.dtype.is_integer():
+            return
+        low = pl.select(column.dtype.min()).item()  # type: ignore[attr-defined]
+        high = pl.select(column.dtype.max()).item()  # type: ignore[attr-defined]
+        wrong = (
+            f"min_value={self.min_value}"
+            if self.min_value is not None and self.min_value > high
+            else f"max_value={self.max_value}"
+            if self.max_value is not None and self.max_value < low
+            else None
+        )
+        if wrong is not None:
+            raise SchemaError(
+                f"Clip: column '{column.name}' is {dtype_name(column.dtype)}, from {low} to "
+                f"{high}, which leaves nothing between the bounds: {wrong}"
+            )
+
     def _clipped(self, value: int | float) -> int | float:
         if self.min_value is not None:
             value = max(value, self.min_value)
@@ -76,13 +99,14 @@ class Clip(ElementwiseExpression):
 
     def expression(self, value: pl.Expr, column: Column, state: State) -> pl.Expr:
         """Return the clipped value."""
-        # Compared as Float64 or Int64, so that a bound outside of a narrow type does no harm.
+        # Compared as Float64, Int64 or UInt64; a bound beyond these has nothing to do.
         wide: pl.DataType = pl.Float64() if column.dtype.is_float() else pl.Int64()
+        low, high = (-math.inf, math.inf) if column.dtype.is_float() else (-(2**63), 2**63 - 1)
         if isinstance(column.dtype, pl.UInt64):
-            wide = pl.UInt64()
+            wide, low, high = pl.UInt64(), 0, 2**64 - 1
         result = value.cast(wide)
-        if self.min_value is not None and not (isinstance(wide, pl.UInt64) and self.min_value < 0):
+        if self.min_value is not None and self.min_value > low:
             result = result.clip(lower_bound=pl.lit(self.min_value, dtype=wide))
-        if self.max_value is not None:
+        if self.max_value is not None and self.max_value < high:
             result = result.clip(upper_bound=pl.lit(self.max_value, dtype=wide))
         return result.cast(column.dtype)

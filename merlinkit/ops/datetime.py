@@ -44,6 +44,7 @@ _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 # Seconds of 1990-01-01 and 2100-01-01: an epoch whose unit is not named must fall between them
 # in one unit, which no number can in two.
 _EARLIEST, _LATEST = 631_152_000, 4_102_444_800
+_YEAR_1, _YEAR_9999 = -62_135_596_800, 253_402_300_799
 
 
 class DateTime(Operator):
@@ -77,7 +78,8 @@ class DateTime(Operator):
     Notes
     -----
     Plain parts are Int32 with a domain and the tag categorical (year: no domain, no tag); null
-    stays null. A string that does not match becomes null at transform. The input column itself is
+    stays null, NaN and numbers outside of the years 1 to 9999 become null. A string that does not
+    match becomes null at transform. The input column itself is
     not kept; name it again in the graph to keep it.
 
     Examples
@@ -276,8 +278,12 @@ class DateTime(Operator):
             instant = value.str.to_datetime(self.format, time_unit="us", strict=False, cache=False)
         elif dtype.is_numeric():
             ticks = _UNITS[self._unit(column, state)]
+            number = value if dtype.is_float() else value.cast(pl.Int64)
+            # Beyond the years 1 to 9999 there is no date; NaN and infinities are beyond as well.
+            low, high = max(_YEAR_1 * ticks, -(2**63)), min(_YEAR_9999 * ticks, 2**63 - 1)
+            number = pl.when((number >= low) & (number <= high)).then(number).otherwise(None)
             # Microseconds are exact for every unit but ns, whose rest no part shows.
-            scaled = value * (1_000_000 // ticks) if ticks <= 1_000_000 else value // 1_000
+            scaled = number * (1_000_000 // ticks) if ticks <= 1_000_000 else number // 1_000
             instant = scaled.cast(pl.Int64).cast(pl.Datetime("us"))
         else:
             instant = value

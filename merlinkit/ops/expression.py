@@ -9,7 +9,7 @@ import polars as pl
 from merlinkit.dtypes import dtype_from_name, dtype_name
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import ParameterError, SchemaError
-from merlinkit.ops.base import Operator, State
+from merlinkit.ops.base import Operator, State, scratch
 from merlinkit.ops.parameters import require_text
 from merlinkit.ops.sql import SqlExpression
 from merlinkit.schema import Column, JSONValue, Schema
@@ -40,7 +40,8 @@ class Expression(Operator):
 
     Notes
     -----
-    Nulls follow SQL: a null operand makes the result null. Only the new column comes out.
+    Nulls follow SQL: a null operand makes the result null. NaN in the inputs is null. Only the new
+    column comes out.
 
     Examples
     --------
@@ -87,7 +88,9 @@ class Expression(Operator):
         self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
     ) -> pl.LazyFrame:
         """Add the column."""
-        value = self._sql.expr
+        result = scratch("result")
+        frame = self._sql.evaluate(frame, inputs, result)
+        value = pl.col(result)
         if self._dtype is not None:
             value = value.cast(self._dtype)
-        return frame.with_columns(value.alias(self.output))
+        return frame.with_columns(value.alias(self.output)).drop(result)

@@ -9,7 +9,7 @@ from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import ParameterError, SchemaError
 from merlinkit.ops.base import ElementwiseExpression, State, apply_to_values, without_nan
 from merlinkit.ops.parameters import require_bool
-from merlinkit.schema import Column, Domain, Schema
+from merlinkit.schema import Column, Domain, Schema, Tags
 
 __all__ = ["FillMissing"]
 
@@ -95,7 +95,7 @@ class FillMissing(ElementwiseExpression):
                     is_list=column.is_list,
                     value_count=column.value_count,
                     domain=Domain(0, 1),
-                    tags=column.tags,
+                    tags=column.tags & _ROLES,
                 )
                 out.append(flag)
         return Schema(out)
@@ -128,6 +128,10 @@ class FillMissing(ElementwiseExpression):
 
                 frame = apply_to_values(frame, flag, missing, pl.Int8(), dialect)
         return super().transform(frame, inputs, state, dialect)
+
+
+# Whose column it is says something of its flag too; that it is a target or an id does not.
+_ROLES = {str(tag) for tag in (Tags.USER, Tags.ITEM, Tags.SESSION, Tags.CONTEXT)}
 
 
 def _holds(dtype: pl.DataType, value: int) -> bool:

@@ -84,7 +84,7 @@ class Normalize(ElementwiseExpression):
         return True
 
     def statistics(self, frame: pl.LazyFrame, inputs: Schema, dialect: Dialect) -> Statistics:
-        """Return one row a column: count, mean and sum of squared deviations from the mean.
+        """Return one row a column: count, mean, sum of squared deviations from it, and extremes.
 
         Grouping by a constant is what keeps a global moment streaming on cuDF.
         """
@@ -99,6 +99,8 @@ class Normalize(ElementwiseExpression):
                     pl.col("x").count().cast(pl.Int64).alias("n"),
                     pl.col("x").mean().alias("mean"),
                     pl.col("x").var().alias("var"),
+                    pl.col("x").min().alias("min"),
+                    pl.col("x").max().alias("max"),
                 )
             )
             out[column.name] = moments.select(
@@ -106,6 +108,8 @@ class Normalize(ElementwiseExpression):
                 "n",
                 pl.col("mean").fill_null(0.0),
                 (pl.col("var").fill_null(0.0) * (pl.col("n") - 1).cast(pl.Float64)).alias("m2"),
+                "min",
+                "max",
             )
         return out
 
@@ -124,6 +128,8 @@ class Normalize(ElementwiseExpression):
                     pl.col("n").sum(),
                     pl.col("merged").first().alias("mean"),
                     (pl.col("m2") + weight * (pl.col("mean") - pl.col("merged")).pow(2)).sum(),
+                    pl.col("min").min(),
+                    pl.col("max").max(),
                 )
             )
         return out
@@ -132,8 +138,13 @@ class Normalize(ElementwiseExpression):
         """Turn the sums into mean and standard deviation."""
         count = pl.col("n")
         variance = pl.col("m2") / pl.when(count > 1).then(count - 1).otherwise(1)
+        # Rounding leaves a tiny deviation where all values are equal, and dividing by it would
+        # make large numbers of nothing.
+        constant = (pl.col("min") == pl.col("max")).fill_null(False)
+        mean = pl.when(constant).then(pl.col("min")).otherwise(pl.col("mean"))
+        std = pl.when(constant).then(0.0).otherwise(variance.sqrt())
         values = {
-            name: moments.select("column", "n", "mean", variance.sqrt().alias("std"))
+            name: moments.select("column", "n", mean.alias("mean"), std.alias("std"))
             for name, moments in statistics.items()
         }
         return Finalized(values=values)

@@ -75,14 +75,22 @@ class Rename(Operator):
         self.postfix = postfix
         self.mapping = None if mapping is None else dict(mapping)
         self.function = function
-        self._resolved: dict[str, str] = {}
 
     def parameters(self) -> dict[str, JSONValue]:
-        """Return the parameters; a function as the mapping of the columns it was applied to."""
-        if self.function is not None:
-            return {"mapping": dict(self._resolved)}
-        given = {"name": self.new_name, "postfix": self.postfix, "mapping": self.mapping}
+        """Return the parameter that was given."""
+        given = {
+            "name": self.new_name,
+            "postfix": self.postfix,
+            "mapping": self.mapping,
+            "function": self.function,
+        }
         return {key: value for key, value in given.items() if value is not None}
+
+    def saved_parameters(self, inputs: Schema) -> dict[str, JSONValue]:
+        """Return the parameter that was given; a function as the mapping that it makes."""
+        if self.function is not None:
+            return {"mapping": self._names(inputs)}
+        return self.parameters()
 
     def _names(self, inputs: Schema) -> dict[str, str]:
         """Return new names by old names, in the order of the columns."""
@@ -105,7 +113,6 @@ class Rename(Operator):
                     raise SchemaError(
                         f"Rename: function gives {new!r} for '{old}', a name expected"
                     )
-            self._resolved.update(names)
         return names
 
     def output_schema(self, inputs: Schema, state: State | None) -> Schema:

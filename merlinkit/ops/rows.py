@@ -8,7 +8,7 @@ import polars as pl
 
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import SchemaError
-from merlinkit.ops.base import State, UnchangedValues, without_nan
+from merlinkit.ops.base import State, UnchangedValues, scratch, without_nan
 from merlinkit.ops.sql import SqlExpression
 from merlinkit.schema import JSONValue, Schema
 
@@ -71,8 +71,8 @@ class Filter(UnchangedValues):
 
     Notes
     -----
-    A null predicate removes the row. Rows are removed before anything downstream, in every branch
-    of the graph, sees them, in fit as well.
+    A null predicate removes the row, and NaN is null in it. Rows are removed before anything
+    downstream, in every branch of the graph, sees them, in fit as well.
 
     Examples
     --------
@@ -112,4 +112,5 @@ class Filter(UnchangedValues):
         self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
     ) -> pl.LazyFrame:
         """Keep the rows for which the predicate is true."""
-        return frame.filter(self._sql.expr)
+        kept = scratch("kept")
+        return self._sql.evaluate(frame, inputs, kept).filter(pl.col(kept)).drop(kept)

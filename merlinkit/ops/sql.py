@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from merlinkit.errors import ArtifactError, ParameterError, SchemaError, did_you_mean
+from merlinkit.ops.base import scratch
 from merlinkit.schema import Schema
 
 __all__ = ["SqlExpression"]
@@ -21,14 +22,24 @@ _JSON_MARK = "polars-json:"
 # depend on how the data is cut into files, and none of it runs Python code.
 _NODES = frozenset({"Alias", "BinaryExpr", "Cast", "Column", "Function", "Literal", "Ternary"})
 _FUNCTIONS = frozenset(
-    """Abs Bitwise Boolean Cbrt Ceil Clip Coalesce Exp FillNull FillNan Floor Log Log1p
-    MaxHorizontal MeanHorizontal MinHorizontal Negate Pow Round RoundSF Sign Sqrt StringExpr
-    SumHorizontal TemporalExpr Trigonometry""".split()  # noqa: SIM905
+    """Abs Boolean Cbrt Ceil Clip Coalesce Exp FillNull FillNan Floor Log Log1p MaxHorizontal
+    MeanHorizontal MinHorizontal Negate Pow Round RoundSF Sign StringExpr SumHorizontal TemporalExpr
+    Trigonometry""".split()  # noqa: SIM905
 )
-_BOOLEANS = frozenset(
-    """AllHorizontal AnyHorizontal IsBetween IsClose IsFinite IsIn IsInfinite IsNan IsNotNan
-    IsNotNull IsNull Not""".split()  # noqa: SIM905
-)
+_VARIANTS = {
+    "Boolean": frozenset(
+        """AllHorizontal AnyHorizontal IsBetween IsClose IsFinite IsIn IsInfinite IsNan IsNotNan
+        IsNotNull IsNull Not""".split()  # noqa: SIM905
+    ),
+    "StringExpr": frozenset(
+        """ConcatHorizontal Contains CountMatches EndsWith Extract Find Head JsonPathMatch LenBytes
+        LenChars Lowercase PadEnd PadStart Replace Slice StartsWith StripChars StripCharsEnd
+        StripCharsStart StripPrefix StripSuffix Strptime Tail Titlecase ToInteger Uppercase
+        ZFill""".split()  # noqa: SIM905
+    ),
+}
+# Keys under which Polars keeps code, or an expression in a place where none is looked for.
+_HIDING = ("Anonymous", "Python", "Plugin", "Ffi", "OfExpr", "SubPlan", "Eval")
 
 
 @dataclass(frozen=True)
@@ -89,7 +100,16 @@ class SqlExpression:
                 # Looked through before Polars sees it: a crafted one could hold pickled code.
                 _check(where, json.loads(saved))
                 expr = pl.Expr.deserialize(saved.encode(), format="json")
-            except (ValueError, pl.exceptions.PolarsError, ParameterError) as error:
+            except (
+                AttributeError,
+                IndexError,
+                KeyError,
+                ParameterError,
+                RecursionError,
+                TypeError,
+                ValueError,
+                pl.exceptions.PolarsError,
+            ) as error:
                 raise ArtifactError(f"{where}: not a saved expression: {error}") from error
             return cls(expr, text, str(expr))
         try:
@@ -107,6 +127,30 @@ class SqlExpression:
     def roots(self) -> list[str]:
         """Return the names of the columns it reads."""
         return list(dict.fromkeys(self.expr.meta.root_names()))
+
+    def evaluate(self, frame: pl.LazyFrame, inputs: Schema, into: str) -> pl.LazyFrame:
+        """Return the frame with the result as another column; NaN in the inputs is null.
+
+        Parameters
+        ----------
+        frame
+            Holds the inputs under their names.
+        inputs
+            The columns of the expression.
+        into
+            Name of the new column, which must not be one of the inputs.
+        """
+        floats = [
+            name
+            for name in self.roots()
+            if inputs[name].dtype.is_float() and not inputs[name].is_list
+        ]
+        kept = {name: scratch(f"kept_{index}") for index, name in enumerate(floats)}
+        frame = frame.with_columns(pl.col(name).alias(copy) for name, copy in kept.items())
+        frame = frame.with_columns(pl.col(name).fill_nan(None) for name in floats)
+        frame = frame.with_columns(self.expr.alias(into))
+        frame = frame.with_columns(pl.col(copy).alias(name) for name, copy in kept.items())
+        return frame.drop(kept.values())
 
     def dtype(self, inputs: Schema) -> pl.DataType:
         """Return the data type of its result over the given columns.
@@ -157,33 +201,73 @@ def _walk(node: Any) -> Iterator[tuple[str, Any]]:
         yield "unknown", node
 
 
+def _keys(value: Any) -> Iterator[str]:
+    """Yield every key at any depth, whether `_walk` goes there or not."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield str(key)
+            yield from _keys(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _keys(item)
+
+
 def _check(where: str, tree: Any) -> None:
     """Raise `ParameterError` unless everything in a serialized expression is allowed."""
-    for kind, body in _walk(tree):
-        if kind.startswith("Anonymous"):
+    for key in _keys(tree):
+        if key.startswith("Anonymous"):
             raise ParameterError(
                 f"{where} runs a Python function row by row or batch by batch (map_elements, "
                 "map_batches), which no engine can plan and cuDF cannot run; write it with Polars "
                 "expressions"
             )
+        if key.startswith(_HIDING):
+            raise ParameterError(f"{where} uses {key}, which cannot be saved and checked")
+    allowed_series: set[int] = set()
+    for kind, body in _walk(tree):
         if kind not in _NODES:
             raise ParameterError(
                 f"{where} uses {kind}, which looks at other rows than its own, so that its result "
                 "would depend on how the data is cut; use an operator such as Normalize for that"
             )
+        if kind == "Cast" and set(body["dtype"]) != {"Literal"}:
+            raise ParameterError(f"{where} casts to a data type that is computed")
         if kind == "Function":
-            function = body["function"]
-            name = function if isinstance(function, str) else next(iter(function))
-            if name not in _FUNCTIONS or (
-                name == "Boolean" and _variant(function) not in _BOOLEANS
-            ):
-                shown = _variant(function) if name == "Boolean" else name
-                raise ParameterError(
-                    f"{where} uses {shown}, which is not a function of one row's values that all "
-                    "engines have"
-                )
+            _check_function(where, body["function"])
+            if body["function"] == {"Boolean": {"IsIn": {"nulls_equal": False}}}:
+                # The values of IN (...) are a series; anywhere else it would be a column.
+                allowed_series |= {id(part) for part in body["input"][1:]}
+            for part in body["input"]:
+                if _is_series(part) and id(part) not in allowed_series:
+                    raise ParameterError(f"{where} holds a series of values as a column")
+        if kind in ("Alias", "BinaryExpr", "Cast", "Ternary"):
+            parts = body if isinstance(body, list) else body.values()
+            if any(_is_series(part) for part in parts):
+                raise ParameterError(f"{where} holds a series of values as a column")
+    if _is_series(tree):
+        raise ParameterError(f"{where} holds a series of values as a column")
 
 
-def _variant(function: Any) -> str:
-    inner = function["Boolean"]
-    return inner if isinstance(inner, str) else str(next(iter(inner)))
+def _is_series(node: Any) -> bool:
+    literal = node.get("Literal") if isinstance(node, dict) else None
+    return isinstance(literal, dict) and "Series" in literal
+
+
+def _check_function(where: str, function: Any) -> None:
+    name = function if isinstance(function, str) else next(iter(function))
+    variant: str = name
+    options: Any = None
+    if name in _VARIANTS:
+        inner = function[name]
+        variant = inner if isinstance(inner, str) else next(iter(inner))
+        options = None if isinstance(inner, str) else inner[variant]
+    if name not in _FUNCTIONS or (name in _VARIANTS and variant not in _VARIANTS[name]):
+        raise ParameterError(
+            f"{where} uses {variant}, which is not a function of one row's values that all "
+            "engines have"
+        )
+    if variant == "Strptime" and options[1]["format"] is None:
+        raise ParameterError(
+            f"{where} reads a date or time from text without a format, which would be guessed "
+            "from other rows; give one, or use DateTime"
+        )

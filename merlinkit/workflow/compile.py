@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from merlinkit.engine.dialect import Dialect
+from merlinkit.errors import SchemaError
 from merlinkit.ops.base import State, scratch
 from merlinkit.schema import Schema
 from merlinkit.workflow.graph import Applied, Node, Selection, Source
@@ -78,6 +79,16 @@ class Graph:
         made_from = producer.operator.origins(self.inputs(producer))[name]
         return set().union(*(self.origins(sources[origin]) for origin in made_from))
 
+    def columns_of_any_width(self) -> set[str]:
+        """Return columns of the data whose integers may have another width than at fit."""
+        takes: dict[str, bool] = {}
+        for node in self.order:
+            for producer, name in self.sources(node).values():
+                if producer is None:
+                    takes[name] = takes.get(name, True) and node.operator.widens_integers
+        passed_on = {name for producer, name in self.outputs().values() if producer is None}
+        return {name for name, wide in takes.items() if wide} - passed_on
+
     def data_columns(self) -> set[str]:
         """Return the columns of the data that are read."""
         read = {source for node in self.order for source in self.sources(node).values()}
@@ -130,9 +141,12 @@ def resolve(
             if state is None and not node.operator.needs_fit(inputs[0]):
                 state = NO_STATE
         schemas[node] = node.resolve(inputs, state)
-    graph = Graph(output, schemas, tuple(_row_operators_first(applied)))
-    if not removed:
-        return graph
+    reserved = [name for name in data.names if name.startswith(scratch(""))]
+    if reserved:
+        raise SchemaError(
+            f"column '{reserved[0]}': names that begin with {scratch('')!r} are taken; rename it"
+        )
+    graph = Graph(output, schemas, tuple(_row_operators_first(applied, schemas)))
     skipped = {
         node
         for node in graph.order
@@ -143,11 +157,31 @@ def resolve(
         )
     }
     kept = tuple(node for node in graph.order if node not in skipped)
-    return Graph(output, schemas, kept, frozenset(skipped))
+    return _without_dead_ends(Graph(output, schemas, kept, frozenset(skipped)))
 
 
-def _row_operators_first(applied: Sequence[Applied]) -> list[Applied]:
-    """Return operators in an order that respects the graph and removes rows early."""
+def _without_dead_ends(graph: Graph) -> Graph:
+    """Return the graph without operators of whose columns nothing comes out."""
+    live: set[Applied] = set()
+    waiting = [node for node, _ in graph.outputs().values() if node is not None]
+    waiting += [node for node in graph.order if not node.operator.keeps_rows]
+    while waiting:
+        node = waiting.pop()
+        if node not in live:
+            live.add(node)
+            waiting += [made for made, _ in graph.sources(node).values() if made is not None]
+    order = tuple(node for node in graph.order if node in live)
+    return Graph(graph.output, graph.schemas, order, graph.skipped)
+
+
+def _row_operators_first(
+    applied: Sequence[Applied], schemas: Mapping[Node, Schema]
+) -> list[Applied]:
+    """Return operators in an order that respects the graph and removes rows early.
+
+    Of several that remove rows, those run first whose predicates rest on the fewest operators that
+    learn, so that what is learned does not depend on which one was written first.
+    """
     order: list[Applied] = []
     placed: set[int] = set()
 
@@ -157,9 +191,15 @@ def _row_operators_first(applied: Sequence[Applied]) -> list[Applied]:
                 placed.add(id(ancestor))
                 order.append(ancestor)
 
-    for node in applied:
-        if not node.operator.keeps_rows:
-            place(node)
+    def learned(node: Applied) -> int:
+        return sum(
+            isinstance(ancestor, Applied)
+            and ancestor.operator.needs_fit(schemas[ancestor.parents[0]])
+            for ancestor in node.ancestors()
+        )
+
+    for node in sorted((node for node in applied if not node.operator.keeps_rows), key=learned):
+        place(node)
     for node in applied:
         place(node)
     return order

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -66,6 +67,9 @@ def fit_states(
     progress
         Called with a line before each operator.
     """
+    if work_dir is not None:
+        # A folder of its own, since what an earlier fit learned may still be read from its files.
+        work_dir = work_dir / f"fit-{secrets.token_hex(8)}"
     states: dict[Node, State] = {}
     for level in levels(output, data):
         for node in level:

@@ -6,6 +6,7 @@ must stay inside the folder, and every table must have the checksum that the JSO
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,12 +16,14 @@ import polars as pl
 
 from merlinkit._version import __version__
 from merlinkit.atomic import atomic_folder, write_json
+from merlinkit.data.failures import folder_errors
 from merlinkit.data.manifest import file_sha256
 from merlinkit.engine.base import Engine
 from merlinkit.errors import ArtifactError, MerlinkitError
 from merlinkit.ops.base import State, Table
 from merlinkit.ops.registry import make_operator
 from merlinkit.schema import JSONValue, Schema
+from merlinkit.workflow.compile import Graph, resolve
 from merlinkit.workflow.graph import Applied, Concat, Node, Selection, Subset, Subtract
 
 if TYPE_CHECKING:
@@ -31,6 +34,8 @@ __all__ = ["load_workflow", "save_workflow"]
 WORKFLOW_FORMAT = 1
 WORKFLOW_FILE = "workflow.json"
 TABLES = "tables"
+DIGEST = "sha256"
+"""Key of the checksum of everything else in ``workflow.json``."""
 
 
 def save_workflow(
@@ -43,8 +48,9 @@ def save_workflow(
 ) -> None:
     """Write a fitted workflow into a folder, which appears whole or not at all."""
     nodes = list(output.ancestors())
+    graph = resolve(output, data, states)
     number = {node: index for index, node in enumerate(nodes)}
-    with atomic_folder(folder) as temporary:
+    with folder_errors(folder), atomic_folder(folder) as temporary:
         (temporary / TABLES).mkdir()
         saved_states: dict[str, JSONValue] = {}
         for node, state in states.items():
@@ -55,21 +61,34 @@ def save_workflow(
                 rows = engine.sink(table.frame, path)
                 tables[name] = {"file": file, "rows": rows, "sha256": file_sha256(path)}
             saved_states[str(number[node])] = {"values": dict(state.values), "tables": tables}
-        write_json(
-            temporary / WORKFLOW_FILE,
-            {
-                "format": WORKFLOW_FORMAT,
-                "merlinkit": __version__,
-                "nodes": [_node_to_json(node, number) for node in nodes],
-                "output": number[output],
-                "data": data.to_dict(),
-                "removed": sorted(removed),
-                "states": saved_states,
-            },
-        )
+        content: dict[str, JSONValue] = {
+            "format": WORKFLOW_FORMAT,
+            "merlinkit": __version__,
+            "nodes": [_node_to_json(node, number, graph) for node in nodes],
+            "output": number[output],
+            "data": data.to_dict(),
+            "removed": sorted(removed),
+            "states": saved_states,
+        }
+        write_json(temporary / WORKFLOW_FILE, {**content, DIGEST: _digest(content)})
 
 
-def _node_to_json(node: Node, number: Mapping[Node, int]) -> JSONValue:
+def _digest(content: Mapping[str, JSONValue]) -> str:
+    canonical = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("utf-8", errors="surrogatepass")).hexdigest()
+
+
+def _require_states(graph: Graph, states: Mapping[Node, State]) -> None:
+    """Raise unless there is, for each operator that learns, what it learned."""
+    for node in graph.order:
+        inputs = graph.inputs(node)
+        if node.operator.needs_fit(inputs):
+            if node not in states:
+                raise ArtifactError(f"what {node.operator!r} learned is missing")
+            node.operator.check(states[node], inputs)
+
+
+def _node_to_json(node: Node, number: Mapping[Node, int], graph: Graph) -> JSONValue:
     parents = [number[parent] for parent in node.parents]
     if isinstance(node, Selection):
         return {"kind": "select", "columns": list(node.names), "tags": list(node.tags)}
@@ -78,7 +97,7 @@ def _node_to_json(node: Node, number: Mapping[Node, int]) -> JSONValue:
             "kind": "apply",
             "parents": parents,
             "operator": node.operator.name,
-            "parameters": node.operator.parameters(),
+            "parameters": node.operator.saved_parameters(graph.inputs(node)),
         }
     if isinstance(node, Subtract | Subset):
         kind = "subtract" if isinstance(node, Subtract) else "subset"
@@ -112,6 +131,8 @@ def load_workflow(folder: Path) -> Workflow:
             f"{path} has format {found!r}, {WORKFLOW_FORMAT} expected; fit and save the workflow "
             "again with this version of merlinkit"
         )
+    if data.pop(DIGEST, None) != _digest(data):
+        raise ArtifactError(f"{path} was altered: its content is not what its checksum says")
     try:
         nodes: list[Node] = []
         for entry in data["nodes"]:
@@ -120,9 +141,11 @@ def load_workflow(folder: Path) -> Workflow:
             nodes[int(key)]: _state_from_json(entry, folder / TABLES)
             for key, entry in data["states"].items()
         }
-        return Workflow._restored(
+        workflow = Workflow._restored(
             nodes[data["output"]], Schema.from_dict(data["data"]), states, data["removed"]
         )
+        _require_states(workflow.graph(), states)
+        return workflow
     except ArtifactError:
         raise
     except MerlinkitError as error:

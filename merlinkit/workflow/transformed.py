@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from merlinkit.atomic import atomic_folder
-from merlinkit.data.failures import data_error
+from merlinkit.data.failures import data_error, folder_errors
 from merlinkit.data.manifest import FileEntry, Manifest, file_sha256
 from merlinkit.engine.base import Engine
 from merlinkit.errors import RunDirError
@@ -93,12 +93,10 @@ class Transformed:
             If a file of the data cannot be read or converted.
         """
         target = Path(folder)
-        if target.exists() and not target.is_dir():
-            raise RunDirError(f"{target} is a file, a folder to write expected")
-        if target.exists() and not overwrite and any(target.iterdir()):
+        if target.is_dir() and not overwrite and any(target.iterdir()):
             raise RunDirError(f"{target} is there already; choose another folder, or overwrite it")
         entries: list[FileEntry] = []
-        with atomic_folder(target) as temporary:
+        with folder_errors(target), atomic_folder(target) as temporary:
             for name, plan in self._parts():
                 path = temporary / f"part-{len(entries):05d}.parquet"
                 try:

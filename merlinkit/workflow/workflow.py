@@ -168,6 +168,7 @@ class Workflow:
     def _casts(self, data: Schema) -> list[pl.Expr]:
         """Return the columns that are read, in the data types that they had at fit."""
         casts = []
+        any_width = self.graph().columns_of_any_width()
         for column in self.input_schema:
             if column.name not in data:
                 raise SchemaError(
@@ -177,10 +178,14 @@ class Workflow:
             found = data[column.name]
             value = pl.col(column.name)
             if found.polars_dtype != column.polars_dtype:
+                same_shape = found.is_list == column.is_list
+                if found.dtype.is_integer() and same_shape and column.name in any_width:
+                    casts.append(value)
+                    continue
                 both_integers = found.dtype.is_integer() and column.dtype.is_integer()
                 both_floats = found.dtype.is_float() and column.dtype.is_float()
                 harmless = both_integers or both_floats or isinstance(found.dtype, pl.Null)
-                if not harmless or (found.is_list != column.is_list and found.dtype != pl.Null):
+                if not harmless or not (same_shape or isinstance(found.dtype, pl.Null)):
                     raise SchemaError(
                         f"column '{column.name}' is {dtype_name(found.polars_dtype)}, but the "
                         f"workflow was fitted with {dtype_name(column.polars_dtype)}; cast it, or "

@@ -6,17 +6,22 @@ Every expected value was worked out by hand from the definition in the operator'
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
 import polars as pl
+import xxhash
 
 from merlinkit import ops
+from merlinkit.engine.dialect import HASH_SEED
 from merlinkit.ops import Operator
 
 NAN = float("nan")
+BUCKET_OF_8 = 2 + xxhash.xxh64_intdigest(struct.pack("<q", 8), HASH_SEED) % 4
+BUCKET_OF_B = 2 + xxhash.xxh64_intdigest(b"b", HASH_SEED) % 4
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,24 @@ EXAMPLES: tuple[Example, ...] = (
         {"city": pl.Int64()},
         pl.DataFrame({"city": ["zz"]}),
         {"city": [4]},
+    ),
+    Example(
+        "categorify-vocabs-beside-a-threshold",
+        ops.Categorify(vocabs={"given": ["x", "y"]}, freq_threshold=2),
+        ["given", "learned"],
+        pl.DataFrame({"given": ["y", "x", "z"], "learned": ["p", "p", "q"]}),
+        {"given": [4, 3, 2], "learned": [3, 3, 2]},
+        {"given": pl.Int64(), "learned": pl.Int64()},
+    ),
+    Example(
+        "categorify-buckets",
+        # XXH64 of the bytes with the seed of merlinkit, modulo 4, by the reference library:
+        # see test_rare_values_reach_the_same_bucket in test_categorify.py.
+        ops.Categorify(freq_threshold=2, num_buckets=4),
+        ["i", "s"],
+        pl.DataFrame({"i": [7, 7, 8, None], "s": ["a", "a", "b", None]}),
+        {"i": [6, 6, BUCKET_OF_8, 1], "s": [6, 6, BUCKET_OF_B, 1]},
+        {"i": pl.Int64(), "s": pl.Int64()},
     ),
     Example(
         "categorify-booleans-and-dates",
@@ -210,6 +233,14 @@ EXAMPLES: tuple[Example, ...] = (
         {"c": [2.0], "one": [-2.0], "none": [4.0]},
     ),
     Example(
+        "normalize-constants-that-round",  # 0.1 summed up 49 times is not 4.9
+        ops.Normalize(out_dtype="float64"),
+        ["a", "b"],
+        pl.DataFrame({"a": [0.1] * 49, "b": [19.99] * 48 + [None]}),
+        {"a": [0.0] * 49, "b": [0.0] * 48 + [None]},
+        {"a": pl.Float64(), "b": pl.Float64()},
+    ),
+    Example(
         "normalize-lists",  # elements 1, 2, 3
         ops.Normalize(),
         ["l"],
@@ -294,6 +325,28 @@ EXAMPLES: tuple[Example, ...] = (
         {name: pl.Int32() for name in ("s_year", "s_minute", "ms_year", "ms_minute")},
     ),
     Example(
+        "datetime-epochs-of-narrow-types-and-floats",
+        ops.DateTime(["year", "minute"], format="s"),
+        ["i", "u", "f"],
+        pl.DataFrame(
+            {
+                "i": [1_700_000_000, None, -1, 0, 0],
+                "u": [1_700_000_000, None, 0, 0, 0],
+                "f": [1_700_000_000.5, NAN, float("inf"), -float("inf"), 1e18],
+            },
+            schema={"i": pl.Int32, "u": pl.UInt32, "f": pl.Float64},
+        ),
+        {
+            "i_year": [2023, None, 1969, 1970, 1970],
+            "i_minute": [13, None, 59, 0, 0],
+            "u_year": [2023, None, 1970, 1970, 1970],
+            "u_minute": [13, None, 0, 0, 0],
+            "f_year": [2023, None, None, None, None],
+            "f_minute": [13, None, None, None, None],
+        },
+        {f"{name}_{part}": pl.Int32() for name in "iuf" for part in ("year", "minute")},
+    ),
+    Example(
         "datetime-strings-in-a-zone",
         ops.DateTime(["hour", "day"], timezone="Asia/Tokyo", format="%d.%m.%Y %H:%M"),
         ["t"],
@@ -328,6 +381,22 @@ EXAMPLES: tuple[Example, ...] = (
         {"total": pl.Float64()},
     ),
     Example(
+        "expression-of-nan",  # NaN is null, not larger than all numbers
+        ops.Expression("rating >= 4", name="y", dtype="int8"),
+        ["rating"],
+        pl.DataFrame({"rating": [5.0, NAN, 1.0]}),
+        {"y": [1, None, 0]},
+        {"y": pl.Int8()},
+    ),
+    Example(
+        "expression-strings",
+        ops.Expression("UPPER(s) IN ('A', 'B') AND LENGTH(s) = 1", name="y"),
+        ["s"],
+        pl.DataFrame({"s": ["a", "B", "c", None]}),
+        {"y": [True, True, False, None]},
+        {"y": pl.Boolean()},
+    ),
+    Example(
         "expression-polars",
         ops.Expression(lambda: (pl.col("rating") >= 4) | pl.col("vip"), name="y", dtype="int8"),
         ["rating", "vip"],
@@ -342,6 +411,14 @@ EXAMPLES: tuple[Example, ...] = (
         pl.DataFrame({"price": [1, 0, None, 2], "item": ["a", "b", "c", "x"]}),
         {"price": [1], "item": ["a"]},
         {"price": pl.Int64(), "item": pl.String()},
+    ),
+    Example(
+        "filter-nan",
+        ops.Filter("price > 0 OR item = 'keep'"),
+        ["price", "item"],
+        pl.DataFrame({"price": [1.0, NAN, NAN], "item": ["a", "b", "keep"]}),
+        {"price": [1.0, NAN], "item": ["a", "keep"]},
+        {"price": pl.Float64(), "item": pl.String()},
     ),
     Example(
         "dropna",
@@ -406,6 +483,7 @@ BAD_PARAMETERS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("Categorify", {"dtype": "int16"}, "one of 'int64', 'int32' expected"),
     ("Categorify", {"vocabs": {"city": ["a", "a"]}}, "hold 'a' more than once"),
     ("Categorify", {"vocabs": {"city": []}}, "a list of values without null"),
+    ("Categorify", {"vocabs": {"a": ["x"]}, "max_size": {"a": 9}}, "both vocabs and a limit"),
     ("Categorify", {"vocabs": ["a"]}, "a mapping of column to values expected"),
     ("Categorify", {"freq_treshold": 2}, "Did you mean 'freq_threshold'?"),
     ("Clip", {}, "give min_value, max_value or both"),
@@ -418,6 +496,11 @@ BAD_PARAMETERS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("DateTime", {"format": "seconds"}, "one of 's', 'ms', 'us', 'ns' expected"),
     ("Dropna", {"columns": ["x"]}, "It takes none."),
     ("Expression", {"expr": "price *", "name": "x"}, "is not a SQL expression"),
+    ("Expression", {"expr": pl.col("s").str.join("-"), "name": "x"}, "uses ConcatVertical"),
+    ("Expression", {"expr": pl.col("x").bitwise_and(), "name": "x"}, "uses Bitwise"),
+    ("Expression", {"expr": pl.col("s").str.to_date(), "name": "x"}, "without a format"),
+    ("Expression", {"expr": pl.col("s").str.split("|"), "name": "x"}, "uses Split"),
+    ("Expression", {"expr": pl.lit(pl.Series([1, 2])), "name": "x"}, "a series of values"),
     ("Expression", {"expr": "price", "name": ""}, "a non-empty string expected"),
     ("Expression", {"expr": "AVG(price)", "name": "x"}, "looks at other rows"),
     ("Expression", {"expr": "price", "name": "x", "dtype": "int99"}, "unknown data type"),

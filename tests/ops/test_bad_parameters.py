@@ -12,7 +12,9 @@ from tests.ops.examples import BAD_PARAMETERS
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters", "message"), BAD_PARAMETERS, ids=lambda value: str(value)[:40]
+    ("name", "parameters", "message"),
+    BAD_PARAMETERS,
+    ids=lambda value: str(value)[:40].replace("\n", " "),
 )
 def test_bad_parameters_are_refused(name, parameters, message):
     with pytest.raises(ParameterError, match=re.escape(message)) as caught:

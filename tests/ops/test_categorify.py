@@ -115,7 +115,7 @@ def test_vocabulary_of_another_type():
 
 
 def test_nested_lists_are_refused():
-    with pytest.raises(SchemaError, match="scalars and lists of scalars"):
+    with pytest.raises(SchemaError, match="and lists of these, can be encoded"):
         Workflow(["n"] >> ops.Categorify()).fit(pl.DataFrame({"n": [[[1]]]}))
 
 

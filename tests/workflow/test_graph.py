@@ -190,6 +190,63 @@ def test_remove_inputs_is_the_workflow_for_serving():
         workflow.remove_inputs("prce")
 
 
+def test_integers_wider_than_at_fit_are_unknown_values():
+    narrow = LOGS.with_columns(pl.col("item").cast(pl.Int8))
+    workflow = Workflow(["item"] >> ops.Categorify()).fit(narrow)
+    wide = pl.DataFrame({"item": [2**40, 2]})
+    assert workflow.transform(wide).collect()["item"].to_list() == [2, 4]
+
+
+def test_remove_inputs_does_not_ask_for_what_nothing_comes_of():
+    frame = LOGS.with_columns(quantity=pl.lit(2))
+    total = ["price", "quantity"] >> ops.Expression("price * quantity", name="total")
+    workflow = Workflow((["user"] >> ops.Categorify()) + total).fit(frame)
+    assert workflow.remove_inputs("price").input_schema.names == ["user"]
+
+
+def test_branches_that_are_left_out_are_not_run():
+    node = (["item"] >> ops.Categorify()) + (["price"] >> ops.LogOp())
+    # LogOp would refuse the price of -1.
+    assert Workflow(node - ["price"]).fit(LOGS).output_schema.names == ["item"]
+
+
+def test_order_of_filters_does_not_matter():
+    frame = pl.DataFrame({"a": [1, 1, 0], "b": [0.0, 2.0, 500.0]})
+    first = ["a"] >> ops.Filter("a > 0")
+    second = ["b"] >> ops.Normalize() >> ops.Filter("b < 100")
+    # Of 0 and 2: mean 1, standard deviation sqrt(2).
+    for node in (first + second, second + first):
+        result = Workflow(node).fit_transform(frame).collect()
+        assert result["b"].to_list() == pytest.approx([-(0.5**0.5), 0.5**0.5])
+
+
+def test_two_fits_in_one_work_dir_do_not_meet(tmp_path):
+    one = Workflow(["user"] >> ops.Categorify()).fit(LOGS, work_dir=tmp_path)
+    two = Workflow(["user"] >> ops.Categorify())
+    two.fit(pl.DataFrame({"user": ["z", "a"]}), work_dir=tmp_path)
+    assert one.transform(LOGS).collect()["user"].to_list() == [3, 4, 1, 3]
+    assert two.transform(LOGS).collect()["user"].to_list() == [2, 3, 1, 2]
+
+
+def test_names_that_merlinkit_uses_itself_are_refused():
+    with pytest.raises(SchemaError, match="column '__mk_key'"):
+        Workflow(["user"] >> ops.Categorify()).fit(LOGS.with_columns(__mk_key=1))
+
+
+def test_clip_bounds_that_no_value_can_take():
+    frame = pl.DataFrame({"x": [1, 2]}, schema={"x": pl.UInt8})
+    for bad in (ops.Clip(min_value=300), ops.Clip(max_value=-1)):
+        with pytest.raises(SchemaError, match="column 'x' is UInt8, from 0 to 255"):
+            Workflow(["x"] >> bad).fit(frame)
+    assert Workflow(["x"] >> ops.Clip(-(2**70), 2**70)).fit_transform(frame).collect().height == 2
+
+
+def test_flags_of_a_target_are_no_targets():
+    node = ["item"] >> ops.AddTags("target") >> ops.FillMissing(0, add_binary_cols=True)
+    schema = Workflow(node).fit(LOGS).output_schema
+    assert schema.by_tag("target").names == ["item"]
+
+
 def test_pandas_and_arrow_frames():
     workflow = Workflow(["user", "item"] >> ops.Categorify())
     expected = workflow.fit_transform(LOGS).collect()

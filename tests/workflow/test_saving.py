@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import polars as pl
 import pytest
 
 from merlinkit import Workflow, ops
-from merlinkit.errors import ArtifactError
+from merlinkit.errors import ArtifactError, ParameterError, RunDirError
 
 LOGS = pl.DataFrame({"user": ["a", "b", None], "price": [1.0, 2.0, 3.0], "y": [0, 1, 1]})
 
@@ -28,7 +29,11 @@ def change(folder, edit) -> None:
     path = folder / "workflow.json"
     data = json.loads(path.read_text())
     edit(data)
-    path.write_text(json.dumps(data))
+    # As one would who knows how the checksum is made.
+    content = {key: value for key, value in data.items() if key != "sha256"}
+    canonical = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    digest = hashlib.sha256(canonical.encode()).hexdigest()
+    path.write_text(json.dumps({**content, "sha256": digest}))
 
 
 def test_everything_comes_back(saved):
@@ -78,11 +83,20 @@ def test_loading_may_remove_inputs_and_save_again(saved):
             lambda data: data["states"]["1"]["tables"]["user"].update(sha256="0" * 64),
             "was altered",
         ),
+        (lambda data: data.update(states={}), r"what Categorify\(\) learned is missing"),
+        (lambda data: data["states"]["1"].update(tables={}), "is damaged: KeyError"),
     ],
 )
 def test_crafted_files_are_refused(saved, edit, message):
     change(saved, edit)
     with pytest.raises(ArtifactError, match=message):
+        Workflow.load(saved)
+
+
+def test_altered_json_is_refused(saved):
+    path = saved / "workflow.json"
+    path.write_text(path.read_text().replace('"mean": 2.0', '"mean": 99.0'))
+    with pytest.raises(ArtifactError, match="its content is not what its checksum says"):
         Workflow.load(saved)
 
 
@@ -113,6 +127,32 @@ def test_saved_expression_cannot_carry_code(saved):
     change(saved, plant)
     with pytest.raises(ArtifactError, match="runs a Python function"):
         Workflow.load(saved)
+
+
+def test_a_function_used_twice_is_saved_for_each_place(tmp_path):
+    upper = ops.Rename(function=str.upper)
+    Workflow((["user"] >> upper) + (["price"] >> upper)).fit(LOGS).save(tmp_path / "saved")
+    result = Workflow.load(tmp_path / "saved").transform(LOGS).collect()
+    assert result.columns == ["USER", "PRICE"]
+
+
+def test_a_folder_that_cannot_be_written_is_one_clear_error(tmp_path):
+    (tmp_path / "file").write_text("x")
+    workflow = Workflow(["user"] >> ops.Categorify()).fit(LOGS)
+    for target in (tmp_path / "file", tmp_path / "file" / "below", "/proc/nothing"):
+        with pytest.raises(RunDirError):
+            workflow.save(target)
+    assert (tmp_path / "file").read_text() == "x"
+
+
+def test_code_in_a_computed_data_type_is_found():
+    evil = pl.col("x").map_batches(lambda s: s)
+    hidden = pl.col("x").cast(pl.dtype_of(evil))
+    text = "polars-json:" + hidden.meta.serialize(format="json")
+    with pytest.raises(ArtifactError, match="uses OfExpr"):
+        ops.Expression(text, name="y")
+    with pytest.raises(ParameterError, match="uses OfExpr"):
+        ops.Expression(pl.col("x").cast(pl.dtype_of("x")), name="y")
 
 
 @pytest.mark.parametrize("place", ["alias", "cast", "ternary", "function"])
