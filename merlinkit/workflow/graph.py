@@ -214,6 +214,11 @@ def as_node(selection: Selectable) -> Node:
             raise ParameterError("an empty list selects no columns")
         return Selection(_names([str(item) for item in selection]))
     for item in selection:
+        if isinstance(item, list | tuple):
+            raise ParameterError(
+                f"{item!r} in a selection: groups of columns are not supported yet; name columns, "
+                "or combine them with Expression first"
+            )
         if not isinstance(item, str | Node):
             raise ParameterError(f"{item!r} in a selection, a column name or a node expected")
     return Concat([as_node(item) for item in selection])

@@ -124,6 +124,7 @@ def test_selection_by_tag():
         (lambda: (["a"] >> ops.Categorify()) >> "x", "an operator such as Categorify"),
         (lambda: [] >> ops.Categorify(), "an empty list selects no columns"),
         (lambda: [1] >> ops.Categorify(), "1 in a selection"),
+        (lambda: [["a", "b"], "c"] >> ops.Categorify(), "groups of columns are not supported yet"),
         (lambda: 7 >> ops.Categorify(), "7 selects no columns"),
         (lambda: by_tags(), "needs at least one tag"),
     ],
