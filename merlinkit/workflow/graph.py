@@ -213,7 +213,9 @@ def as_node(selection: Selectable) -> Node:
         if not selection:
             raise ParameterError("an empty list selects no columns")
         return Selection(_names([str(item) for item in selection]))
-    for item in selection:
+    # Callers without type checks may hand over anything.
+    items: Sequence[object] = selection
+    for item in items:
         if isinstance(item, list | tuple):
             raise ParameterError(
                 f"{item!r} in a selection: groups of columns are not supported yet; name columns, "
