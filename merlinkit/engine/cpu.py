@@ -57,5 +57,5 @@ class CpuEngine:
                 maintain_order=True,
                 engine="streaming",
             )
-            rows = pl.scan_parquet(temporary).select(pl.len()).collect().item()
+            rows = pl.scan_parquet(temporary, glob=False).select(pl.len()).collect().item()
         return int(rows)

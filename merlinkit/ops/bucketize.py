@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
@@ -17,7 +16,7 @@ from merlinkit.ops.base import (
     require_known,
     without_nan,
 )
-from merlinkit.ops.parameters import require_bool
+from merlinkit.ops.parameters import is_finite_number, require_bool
 from merlinkit.schema import Column, Domain, Schema, Tags
 
 __all__ = ["Bucketize"]
@@ -115,8 +114,7 @@ def _checked(values: object, where: str) -> list[int | float]:
             f"Bucketize: boundaries{where} are {values!r}, a list of numbers expected"
         )
     for value in values:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not math.isfinite(value):
+        if not is_finite_number(value):
             raise ParameterError(
                 f"Bucketize: boundaries{where} hold {value!r}, finite numbers expected"
             )

@@ -20,7 +20,7 @@ from merlinkit.ops.base import (
     values_of,
     without_nan,
 )
-from merlinkit.ops.parameters import per_column, require_choice, require_int
+from merlinkit.ops.parameters import is_finite_number, per_column, require_choice, require_int
 from merlinkit.schema import Column, Domain, Schema, Tags
 
 __all__ = ["NULL_ID", "OOV_ID", "PADDING_ID", "Categorify"]
@@ -100,7 +100,7 @@ class Categorify(ElementwiseOperator):
         self.dtype = require_choice("Categorify", "dtype", dtype, ("int64", "int32"))
         require_int("Categorify", "freq_threshold", self.freq_threshold, minimum=0)
         require_int("Categorify", "max_size", self.max_size, minimum=0)
-        require_int("Categorify", "num_buckets", self.num_buckets, minimum=1)
+        require_int("Categorify", "num_buckets", self.num_buckets, minimum=1, maximum=10_000_000)
         self.vocabs = _checked_vocabs(vocabs)
         for limits in (self.freq_threshold, self.max_size):
             for column, limit in limits.items() if isinstance(limits, dict) else ():
@@ -201,8 +201,9 @@ class Categorify(ElementwiseOperator):
         dtype = _canonical_dtype(column.dtype)
         try:
             listed = pl.Series("value", self.vocabs[column.name])
-            values = listed.cast(dtype)
-            lossless = (values.cast(listed.dtype) == listed).all()
+            # Through the column's own type: 0.1 as Float32 is not 0.1 as Float64.
+            values = listed.cast(column.dtype).cast(dtype)
+            lossless = dtype.is_float() or (values.cast(listed.dtype) == listed).all()
         except (pl.exceptions.PolarsError, TypeError) as error:
             raise ParameterError(
                 f"Categorify: vocabs for column '{column.name}' do not fit its data type "
@@ -337,10 +338,13 @@ def _checked_vocabs(
         )
     checked = {}
     for column, values in vocabs.items():
-        listed = list(values) if not isinstance(values, str) else []
-        if not listed or any(value is None or isinstance(value, list | dict) for value in listed):
+        # A set has no order, and the ids are the order.
+        listed = list(values) if isinstance(values, list | tuple) else []
+        plain = all(isinstance(value, str | bool) or is_finite_number(value) for value in listed)
+        if not listed or not plain:
             raise ParameterError(
-                f"Categorify: vocabs for column '{column}' must be a list of values without null"
+                f"Categorify: vocabs for column '{column}' must be a list of values without null: "
+                "numbers, strings or booleans"
             )
         if len(set(listed)) != len(listed):
             twice = next(value for value in listed if listed.count(value) > 1)

@@ -114,7 +114,8 @@ class DateTime(Operator):
             require_text("DateTime", "timezone", timezone)
             try:
                 ZoneInfo(timezone)
-            except (KeyError, ValueError, OSError) as error:
+                pl.select(pl.lit(0).cast(pl.Datetime("us", "UTC")).dt.convert_time_zone(timezone))
+            except (KeyError, ValueError, OSError, pl.exceptions.PolarsError) as error:
                 raise ParameterError(
                     f"DateTime: timezone {timezone!r} is unknown; names look like 'Europe/Paris'"
                 ) from error

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from merlinkit.dtypes import dtype_name
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import ParameterError, SchemaError
 from merlinkit.ops.base import ElementwiseExpression, State, apply_to_values, without_nan
-from merlinkit.ops.parameters import require_bool
+from merlinkit.ops.parameters import is_finite_number, require_bool
 from merlinkit.schema import Column, Domain, Schema, Tags
 
 __all__ = ["FillMissing"]
@@ -47,7 +49,7 @@ class FillMissing(ElementwiseExpression):
     def __init__(
         self, fill_val: int | float | str | bool = 0, add_binary_cols: bool = False
     ) -> None:
-        if not isinstance(fill_val, int | float | str | bool) or fill_val != fill_val:
+        if not isinstance(fill_val, str | bool) and not is_finite_number(fill_val):
             raise ParameterError(
                 f"FillMissing: fill_val is {fill_val!r}, a number, string or boolean expected"
             )
@@ -58,7 +60,7 @@ class FillMissing(ElementwiseExpression):
     def _literal(self, column: Column) -> pl.Expr:
         dtype, value = column.dtype, self.fill_val
         if dtype.is_float():
-            fits = isinstance(value, int | float) and not isinstance(value, bool)
+            fits = is_finite_number(value) and _holds(dtype, float(value))
         elif dtype.is_integer():
             whole = isinstance(value, int | float) and not isinstance(value, bool)
             fits = whole and float(value).is_integer() and _holds(dtype, int(value))
@@ -134,9 +136,8 @@ class FillMissing(ElementwiseExpression):
 _ROLES = {str(tag) for tag in (Tags.USER, Tags.ITEM, Tags.SESSION, Tags.CONTEXT)}
 
 
-def _holds(dtype: pl.DataType, value: int) -> bool:
+def _holds(dtype: pl.DataType, value: int | float) -> bool:
     try:
-        pl.Series([value], dtype=dtype)
+        return math.isfinite(pl.Series([value], dtype=dtype)[0])
     except (pl.exceptions.PolarsError, OverflowError, TypeError):
         return False
-    return True

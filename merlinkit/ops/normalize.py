@@ -142,7 +142,9 @@ class Normalize(ElementwiseExpression):
         # make large numbers of nothing.
         constant = (pl.col("min") == pl.col("max")).fill_null(False)
         mean = pl.when(constant).then(pl.col("min")).otherwise(pl.col("mean"))
-        std = pl.when(constant).then(0.0).otherwise(variance.sqrt())
+        # A spread of 0 between different values is one that no float can hold.
+        spread = pl.when(variance > 0).then(variance.sqrt()).otherwise(None)
+        std = pl.when(constant | (count < 2)).then(0.0).otherwise(spread)
         values = {
             name: moments.select("column", "n", mean.alias("mean"), std.alias("std"))
             for name, moments in statistics.items()
@@ -155,8 +157,9 @@ class Normalize(ElementwiseExpression):
             mean, std = self._moments(column, state)
             if not (math.isfinite(mean) and math.isfinite(std)):
                 raise DataError(
-                    f"Normalize: column '{column.name}' holds infinite values (mean {mean}, "
-                    f"standard deviation {std}); put Clip or a Filter before it"
+                    f"Normalize: column '{column.name}' holds infinite values, or its spread is "
+                    f"too large or too small for a float (mean {mean}, standard deviation {std}); "
+                    "put Clip or a Filter before it, or scale it with Expression"
                 )
 
     @staticmethod

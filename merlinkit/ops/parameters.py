@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from merlinkit.errors import ParameterError, did_you_mean
 
 __all__ = [
+    "is_finite_number",
     "per_column",
     "require_bool",
     "require_choice",
@@ -26,7 +27,12 @@ def per_column(operator: str, name: str, value: int | Mapping[str, int]) -> int 
 
 
 def require_int(
-    operator: str, name: str, value: int | dict[str, int], *, minimum: int | None = None
+    operator: str,
+    name: str,
+    value: int | dict[str, int],
+    *,
+    minimum: int | None = None,
+    maximum: int = 2**31 - 1,
 ) -> None:
     """Raise `ParameterError` unless a value, or each value of a mapping, is a whole number."""
     items = value.items() if isinstance(value, dict) else [("", value)]
@@ -40,12 +46,26 @@ def require_int(
             raise ParameterError(
                 f"{operator}: {name}{where} is {number}, at least {minimum} expected"
             )
+        if number > maximum:
+            raise ParameterError(
+                f"{operator}: {name}{where} is {number}, at most {maximum} expected"
+            )
 
 
 def require_number(operator: str, name: str, value: object) -> None:
     """Raise `ParameterError` unless a value is a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not is_finite_number(value):
         raise ParameterError(f"{operator}: {name} is {value!r}, a finite number expected")
+
+
+def is_finite_number(value: object) -> bool:
+    """Tell whether a value is a number that a float can hold, and no boolean."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def require_bool(operator: str, name: str, value: object) -> None:

@@ -141,11 +141,7 @@ def resolve(
             if state is None and not node.operator.needs_fit(inputs[0]):
                 state = NO_STATE
         schemas[node] = node.resolve(inputs, state)
-    reserved = [name for name in data.names if name.startswith(scratch(""))]
-    if reserved:
-        raise SchemaError(
-            f"column '{reserved[0]}': names that begin with {scratch('')!r} are taken; rename it"
-        )
+        _require_plain_names(schemas[node])
     graph = Graph(output, schemas, tuple(_row_operators_first(applied, schemas)))
     skipped = {
         node
@@ -158,6 +154,15 @@ def resolve(
     }
     kept = tuple(node for node in graph.order if node not in skipped)
     return _without_dead_ends(Graph(output, schemas, kept, frozenset(skipped)))
+
+
+def _require_plain_names(schema: Schema) -> None:
+    """Raise for names that merlinkit uses itself, or that Polars takes for a pattern."""
+    for name in schema.names:
+        pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
+        if pattern or name.startswith(scratch("")):
+            why = "stand for patterns" if pattern else f"begin with {scratch('')!r} are taken"
+            raise SchemaError(f"column '{name}': names that {why}; rename it")
 
 
 def _without_dead_ends(graph: Graph) -> Graph:

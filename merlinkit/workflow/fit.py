@@ -103,7 +103,7 @@ def _gather(
         # Numbered, since a column's name need not be fit for a file name.
         path = work_dir / f"{prefix}-{number}.parquet"
         rows = engine.sink(plan, path)
-        out[name] = Table(pl.scan_parquet(path), rows)
+        out[name] = Table(pl.scan_parquet(path, glob=False), rows)
     return out
 
 

@@ -19,7 +19,7 @@ from merlinkit.atomic import atomic_folder, write_json
 from merlinkit.data.failures import folder_errors
 from merlinkit.data.manifest import file_sha256
 from merlinkit.engine.base import Engine
-from merlinkit.errors import ArtifactError, MerlinkitError
+from merlinkit.errors import ArtifactError, MerlinkitError, RunDirError
 from merlinkit.ops.base import State, Table
 from merlinkit.ops.registry import make_operator
 from merlinkit.schema import JSONValue, Schema
@@ -47,6 +47,11 @@ def save_workflow(
     engine: Engine,
 ) -> None:
     """Write a fitted workflow into a folder, which appears whole or not at all."""
+    folder = folder.resolve()
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / WORKFLOW_FILE).is_file():
+        raise RunDirError(
+            f"{folder} holds files that are not of a workflow; choose a new or empty folder"
+        )
     nodes = list(output.ancestors())
     graph = resolve(output, data, states)
     number = {node: index for index, node in enumerate(nodes)}
@@ -123,7 +128,7 @@ def load_workflow(folder: Path) -> Workflow:
         raise ArtifactError(f"no workflow in {folder}: {WORKFLOW_FILE} is missing") from None
     except NotADirectoryError:
         raise ArtifactError(f"{folder} is a file, the folder of a workflow expected") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (OSError, RecursionError, ValueError) as error:
         raise ArtifactError(f"{path} is damaged: {error}") from error
     if not isinstance(data, dict) or data.get("format") != WORKFLOW_FORMAT:
         found = data.get("format") if isinstance(data, dict) else None
@@ -150,7 +155,16 @@ def load_workflow(folder: Path) -> Workflow:
         raise
     except MerlinkitError as error:
         raise ArtifactError(f"{path}: {error}") from error
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        OSError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        pl.exceptions.PolarsError,
+    ) as error:
         raise ArtifactError(f"{path} is damaged: {type(error).__name__}: {error}") from error
 
 
@@ -159,6 +173,8 @@ def _node_from_json(entry: Mapping[str, JSONValue], nodes: list[Node]) -> Node:
     if kind == "select":
         return Selection(entry["columns"], entry["tags"])
     # Nodes come after their parents, so an index that is not there yet is damage.
+    if any(index < 0 for index in entry["parents"]):
+        raise ArtifactError("a node has a negative index")
     parents = [nodes[index] for index in entry["parents"]]
     if kind == "apply":
         return Applied(parents[0], make_operator(entry["operator"], entry["parameters"]))
@@ -178,9 +194,15 @@ def _state_from_json(entry: Mapping[str, JSONValue], tables: Path) -> State:
         if not isinstance(file, str) or Path(file).name != file:
             raise ArtifactError(f"{tables.parent / WORKFLOW_FILE} names a file outside: {file!r}")
         path = tables / file
+        if path.resolve().parent != tables.resolve():
+            raise ArtifactError(f"{path} is a link to a file outside")
         if not path.is_file():
             raise ArtifactError(f"{path} is missing")
         if file_sha256(path) != table["sha256"]:
             raise ArtifactError(f"{path} was altered: its checksum is not the one in the workflow")
-        out[name] = Table(pl.scan_parquet(path), table["rows"])
+        frame = pl.scan_parquet(path, glob=False)
+        rows = frame.select(pl.len()).collect().item()
+        if rows != table["rows"]:
+            raise ArtifactError(f"{path} has {rows} rows, {table['rows']} expected")
+        out[name] = Table(frame, rows)
     return State(entry["values"], out)

@@ -9,7 +9,7 @@ import polars as pl
 
 from merlinkit.atomic import atomic_folder
 from merlinkit.data.failures import data_error, folder_errors
-from merlinkit.data.manifest import FileEntry, Manifest, file_sha256
+from merlinkit.data.manifest import MANIFEST, FileEntry, Manifest, file_sha256
 from merlinkit.engine.base import Engine
 from merlinkit.errors import RunDirError
 from merlinkit.schema import JSONValue, Schema
@@ -92,9 +92,13 @@ class Transformed:
         DataError
             If a file of the data cannot be read or converted.
         """
-        target = Path(folder)
+        target = Path(folder).resolve()
         if target.is_dir() and not overwrite and any(target.iterdir()):
             raise RunDirError(f"{target} is there already; choose another folder, or overwrite it")
+        if target.is_dir() and any(target.iterdir()) and not (target / MANIFEST).is_file():
+            raise RunDirError(
+                f"{target} holds files that are not processed data; choose a new or empty folder"
+            )
         entries: list[FileEntry] = []
         with folder_errors(target), atomic_folder(target) as temporary:
             for name, plan in self._parts():

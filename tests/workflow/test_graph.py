@@ -231,7 +231,43 @@ def test_two_fits_in_one_work_dir_do_not_meet(tmp_path):
 
 def test_names_that_merlinkit_uses_itself_are_refused():
     with pytest.raises(SchemaError, match="column '__mk_key'"):
-        Workflow(["user"] >> ops.Categorify()).fit(LOGS.with_columns(__mk_key=1))
+        Workflow(["user", "__mk_key"] >> ops.Categorify()).fit(LOGS.with_columns(__mk_key=1))
+    with pytest.raises(SchemaError, match="column '__mk_x'"):
+        Workflow(["user"] >> ops.Rename("__mk_x")).fit(LOGS)
+
+
+@pytest.mark.parametrize("name", ["*", "^a.*$"])
+def test_names_that_polars_takes_for_patterns_are_refused(name):
+    frame = pl.DataFrame({name: [5], "ab": [7]})
+    with pytest.raises(SchemaError, match="stand for patterns"):
+        Workflow([name] >> ops.Clip(0, 1)).fit(frame)
+
+
+def test_folders_with_the_characters_of_globs(tmp_path):
+    for folder, users in (("st*r", ["x", "y"]), ("star", ["A", "B"]), ("g[1]", ["p"])):
+        frame = pl.DataFrame({"user": users})
+        workflow = Workflow(["user"] >> ops.Categorify())
+        workflow.fit(frame, work_dir=tmp_path / folder / "work").save(tmp_path / folder / "saved")
+        loaded = Workflow.load(tmp_path / folder / "saved")
+        loaded.transform(frame).to_parquet(tmp_path / folder / "out")
+        encoded = pl.read_parquet(tmp_path / folder / "out" / "part-00000.parquet", glob=False)
+        assert encoded["user"].to_list() == list(range(3, 3 + len(users)))
+
+
+def test_folders_of_others_are_not_replaced(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("x")
+    workflow = Workflow(["user"] >> ops.Categorify()).fit(LOGS)
+    with pytest.raises(MerlinkitError, match="not of a workflow"):
+        workflow.save(tmp_path / "mine")
+    with pytest.raises(MerlinkitError, match="not processed data"):
+        workflow.transform(LOGS).to_parquet(tmp_path / "mine", overwrite=True)
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "x"
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    workflow.save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert Workflow.load(tmp_path / "real").output_schema.names == ["user"]
 
 
 def test_clip_bounds_that_no_value_can_take():

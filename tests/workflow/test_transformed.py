@@ -59,8 +59,11 @@ def test_what_is_there_is_kept_unless_overwritten(workflow, tmp_path):
     with pytest.raises(RunDirError, match="is there already"):
         workflow.transform(LOGS).to_parquet(tmp_path / "out")
     assert (tmp_path / "out" / "mine.txt").exists()
-    workflow.transform(LOGS).to_parquet(tmp_path / "out", overwrite=True)
-    assert not (tmp_path / "out" / "mine.txt").exists()
+    workflow.transform(LOGS).to_parquet(tmp_path / "again")
+    with pytest.raises(RunDirError, match="is there already"):
+        workflow.transform(LOGS).to_parquet(tmp_path / "again")
+    workflow.transform(LOGS.head(1)).to_parquet(tmp_path / "again", overwrite=True)
+    assert Manifest.load(tmp_path / "again").rows == 1
     (tmp_path / "file").write_text("x")
     with pytest.raises(RunDirError, match="is a file"):
         workflow.transform(LOGS).to_parquet(tmp_path / "file")

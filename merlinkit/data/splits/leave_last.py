@@ -17,9 +17,9 @@ from merlinkit.schema import Column, Schema
 
 __all__ = ["LeaveLastSplit"]
 
-_TIE = "__tie__"
-_PLACE = "__place__"
-_ROWS = "__rows__"
+_TIE = "__mk_tie"
+_PLACE = "__mk_place"
+_ROWS = "__mk_rows"
 
 
 class LeaveLastSplit(Split):
