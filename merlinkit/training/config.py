@@ -142,7 +142,7 @@ class TrainerConfig:
                 self._choice("optimizer", get_args(OptimizerName)),
                 self._choice("schedule", get_args(ScheduleName)),
                 self._choice("device", get_args(Device)),
-                None if self.threads is None else self._whole("threads", 1),
+                None if self.threads is None else self._threads(),
                 None if self.monitor is None else self._choice("monitor", tuple(MONITORS)),
                 None
                 if self.early_stopping_patience is None
@@ -183,6 +183,14 @@ class TrainerConfig:
             return None
         hint = did_you_mean(value, allowed) if isinstance(value, str) else ""
         return f"trainer.{name} must be one of {', '.join(allowed)}, got {value!r}.{hint}"
+
+    def _threads(self) -> str | None:
+        if self._whole("threads", 1) is None and (self.threads or 0) <= _MOST_THREADS:
+            return None
+        return (
+            f"trainer.threads must be null or a whole number from 1 to {_MOST_THREADS}, got "
+            f"{self.threads!r}"
+        )
 
     def _validate_every(self) -> str | None:
         if self._whole("validate_every", 1) is None:
@@ -231,4 +239,5 @@ class TrainerConfig:
         return dataclasses.asdict(self)
 
 
+_MOST_THREADS = 1024
 _COUNTS = ("epochs", "batch_size", "eval_batch_size", "checkpoint_every_epochs", "log_every_steps")

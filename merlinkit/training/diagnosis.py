@@ -44,7 +44,7 @@ def describe_numbers(batch: Batch, columns: Sequence[str]) -> list[str]:
         elif (largest := float(numbers.abs().max())) > _LARGE:
             findings.append(
                 f"column '{name}' reaches {largest:g} in absolute value: bring it near 1 with "
-                "Normalize, LogOp or NormalizeMinMax"
+                "Normalize or LogOp"
             )
     return findings
 
