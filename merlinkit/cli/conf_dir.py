@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import merlinkit
-from merlinkit.errors import MerlinkitError
+from merlinkit.errors import ConfigError, MerlinkitError
 
-__all__ = ["conf_dir", "user_conf_dir"]
+__all__ = ["conf_dir", "take_config_dir", "user_conf_dir"]
+
+_FLAGS = ("--config-dir", "-cd")
 
 
 def conf_dir() -> Path:
@@ -28,3 +30,27 @@ def user_conf_dir() -> Path | None:
     if candidate.is_dir() and candidate.resolve() != conf_dir():
         return candidate
     return None
+
+
+def take_config_dir(arguments: list[str]) -> tuple[Path | None, list[str]]:
+    """Return the folder of ``--config-dir``, if given, and the other arguments.
+
+    Raises
+    ------
+    ConfigError
+        If no folder follows the flag, or it is not there.
+    """
+    folder: Path | None = None
+    rest: list[str] = []
+    items = iter(arguments)
+    for item in items:
+        flag, equals, value = item.partition("=")
+        if flag not in _FLAGS:
+            rest.append(item)
+            continue
+        if not equals:
+            value = next(items, "")
+        folder = Path(value).absolute()
+        if not value or not folder.is_dir():
+            raise ConfigError(f"{flag}: there is no folder {value!r}")
+    return folder, rest

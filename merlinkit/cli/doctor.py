@@ -12,11 +12,11 @@ from pathlib import Path
 import polars as pl
 import psutil
 from packaging.specifiers import SpecifierSet
-from rich.console import Console
 from rich.table import Table
 
 from merlinkit._version import __version__
 from merlinkit.errors import MerlinkitError
+from merlinkit.pipeline.console import Console
 
 __all__ = ["doctor"]
 

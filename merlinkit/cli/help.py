@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.console import Console
+from merlinkit.pipeline.console import Console
 
 __all__ = ["print_verb_help"]
 

@@ -19,12 +19,13 @@ from omegaconf.errors import (
     MissingMandatoryValue,
     OmegaConfBaseException,
 )
-from rich.console import Console
 
-from merlinkit.cli.conf_dir import conf_dir, user_conf_dir
+from merlinkit.cli.conf_dir import conf_dir, take_config_dir, user_conf_dir
 from merlinkit.cli.help import print_verb_help
 from merlinkit.cli.override_errors import explain
+from merlinkit.cli.search_path import PRIMARY, user_files_first
 from merlinkit.errors import ConfigError, MerlinkitError, RunDirError
+from merlinkit.pipeline.console import Console
 
 __all__ = ["run_verb"]
 
@@ -58,7 +59,8 @@ def run_verb(verb: str, title: str, rest: list[str], console: Console) -> int:
         return 0
     overrides = [item for item in rest if "=" in item and not item.startswith("-")]
     informative = any(item.split("=")[0] in _INFORMATIVE for item in rest)
-    arguments = list(rest)
+    given_dir, arguments = take_config_dir(rest)
+    user_dir = given_dir or user_conf_dir()
     if verb == "generate" and not any(item.startswith("dataset=") for item in overrides):
         arguments.append("dataset=synthetic")
         overrides.append("dataset=synthetic")
@@ -68,10 +70,6 @@ def run_verb(verb: str, title: str, rest: list[str], console: Console) -> int:
     named = any(item.startswith("run_dir=") for item in overrides)
     if verb in _NEEDS_RUN_DIR and not informative and not named:
         raise RunDirError(f"say which run to {verb} in: merlinkit {verb} run_dir=runs/...")
-    user_dir = user_conf_dir()
-    has_config_dir = any(item.split("=")[0] in ("--config-dir", "-cd") for item in rest)
-    if user_dir is not None and not has_config_dir:
-        arguments[:0] = ["--config-dir", str(user_dir)]
     command = ["merlinkit", verb, *rest]
     failures: list[BaseException] = []
 
@@ -85,11 +83,9 @@ def run_verb(verb: str, title: str, rest: list[str], console: Console) -> int:
             failures.append(error)
             return None
 
-    with _hydra_raises(["merlinkit", *arguments]):
+    with _hydra_raises(["merlinkit", *arguments]), user_files_first(user_dir):
         try:
-            hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="config")(
-                task
-            )()
+            hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name=PRIMARY)(task)()
         except HydraException as error:
             raise explain(error, conf_dir(), user_dir, overrides) from error
         except OmegaConfBaseException as error:

@@ -1,6 +1,7 @@
 """Entry point: picks the verb, runs it, and turns errors into messages and exit codes.
 
-Exit codes: 0 success, 1 a bug of ours (with traceback), 2 something the user can fix, 130 Ctrl-C.
+Exit codes: 0 success, 1 a bug of ours (with traceback), 2 something the user can fix, 130 Ctrl-C,
+141 when whoever read the output has seen enough.
 """
 
 from __future__ import annotations
@@ -9,15 +10,15 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from rich.console import Console
-
 from merlinkit._version import __version__
 from merlinkit.errors import MerlinkitError, did_you_mean
+from merlinkit.pipeline.console import Console
 
 __all__ = ["main"]
 
 USER_ERROR = 2
 INTERRUPTED = 130
+READER_GONE = 141
 
 VERBS = {
     "run": "data, features, training, evaluation and report in one go",
@@ -49,7 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     console = Console(stderr=True)
     try:
-        return _dispatch(given, console)
+        code = _dispatch(given, console)
+        # What still waits to be written would otherwise fail when the interpreter ends.
+        sys.stdout.flush()
+        return code
     except MerlinkitError as error:
         _print_error(console, str(error))
         return USER_ERROR
@@ -58,8 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output, such as `head`, has seen enough.
-        sys.stderr.close()
-        return 0
+        _discard_output()
+        return READER_GONE
 
 
 def _dispatch(given: list[str], console: Console) -> int:
@@ -101,6 +105,17 @@ def _print_help(console: Console) -> None:
         "-m runs over several values: merlinkit run -m model.embedding_dim=8,16",
     ]
     console.print("\n".join(lines), markup=False, highlight=False)
+
+
+def _discard_output() -> None:
+    """Let what is still to be written go nowhere, so that the interpreter ends quietly."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def _print_error(console: Console, message: str) -> None:

@@ -12,6 +12,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
+from merlinkit.cli.search_path import PRIMARY, user_files_first
 from merlinkit.errors import ConfigError, did_you_mean
 
 __all__ = ["explain"]
@@ -44,9 +45,12 @@ def explain(
         for single in choice.split(","):
             if single not in groups[group] and single != "null":
                 known = sorted(groups[group])
+                there = (
+                    f"{group} can be {', '.join(known)}" if known else f"no {group} is there yet"
+                )
                 problems.append(
                     f"{group}={single}: no such choice.{did_you_mean(single, known)} "
-                    f"{group} can be {', '.join(known)}; your own go to conf/{group}/NAME.yaml"
+                    f"{there}; your own go to conf/{group}/NAME.yaml"
                 )
             elif "," not in choice:
                 good_choices.append(item)
@@ -80,7 +84,8 @@ def _near(key: str, keys: list[str]) -> str:
 
 def _groups(conf: Path, user_conf: Path | None) -> dict[str, set[str]]:
     """Return the choices of each group."""
-    found: dict[str, set[str]] = {}
+    # None is shipped of this one.
+    found: dict[str, set[str]] = {"experiment": set()}
     for folder in (conf, user_conf):
         if folder is None:
             continue
@@ -92,9 +97,11 @@ def _groups(conf: Path, user_conf: Path | None) -> dict[str, set[str]]:
 
 def _compose(conf: Path, user_conf: Path | None, overrides: list[str]) -> DictConfig:
     GlobalHydra.instance().clear()
-    with initialize_config_dir(config_dir=str(conf), version_base="1.3", job_name="merlinkit"):
-        search = [] if user_conf is None else [f"hydra.searchpath=[file://{user_conf}]"]
-        return compose("config", overrides=[*search, *overrides], return_hydra_config=False)
+    with (
+        user_files_first(user_conf),
+        initialize_config_dir(config_dir=str(conf), version_base="1.3", job_name="merlinkit"),
+    ):
+        return compose(PRIMARY, overrides=overrides, return_hydra_config=False)
 
 
 def _failure(conf: Path, user_conf: Path | None, overrides: list[str]) -> HydraException | None:

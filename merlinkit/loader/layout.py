@@ -29,7 +29,7 @@ _STORAGE: dict[type[pl.DataType], type[np.generic]] = {
     pl.Float32: np.float32,
     pl.Float64: np.float64,
 }
-_ENCODE = "turn it into ids with Categorify or HashBucket"
+_ENCODE = "turn it into ids with Categorify"
 _HOW_TO_ENCODE: dict[type[pl.DataType], str] = {
     pl.String: _ENCODE,
     pl.Binary: _ENCODE,

@@ -223,7 +223,7 @@ def _new_table(column: Column, width: int) -> nn.Parameter:
         raise ParameterError(
             f"the embedding table of column '{column.name}' needs {rows * width * 4 / 2**30:.1f} "
             f"GiB ({rows} ids of width {width}) and does not fit into memory; lower its embedding "
-            "size, or its cardinality with Categorify(max_size=...) or HashBucket"
+            "size, or its cardinality with Categorify(max_size=...)"
         ) from error
     bound = 1 / math.sqrt(rows)
     nn.init.uniform_(weight, -bound, bound)

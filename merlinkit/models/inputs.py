@@ -89,13 +89,12 @@ def _problems_of_ids(column: Column) -> list[str]:
     if not column.dtype.is_integer():
         return [
             f"column '{column.name}' is tagged categorical but holds {column.dtype}; "
-            "encode it with Categorify, HashBucket or Bucketize first"
+            "encode it with Categorify or Bucketize first"
         ]
     if column.domain is None or column.cardinality is None:
         return [
             f"column '{column.name}' is tagged categorical but has no domain of whole ids, so "
-            "the size of its embedding table is unknown; encode it with Categorify, HashBucket "
-            "or Bucketize"
+            "the size of its embedding table is unknown; encode it with Categorify or Bucketize"
         ]
     if column.domain.min < 0:
         return [

@@ -17,22 +17,26 @@ __all__ = ["check_processed", "check_target"]
 def check_target(schema: Schema, folder: Path, engine: Engine) -> None:
     """Raise `DataError` unless the target of the training part can be learned."""
     target = target_column(schema)
+    # A number may be any; that it is not missing is the matter of `check_processed`.
+    if Tags.REGRESSION in target.tags:
+        return
     values = _rows(folder).select(pl.col(target.name).cast(pl.Float64).alias("y"))
     counts = engine.collect(
         [
             values.select(
-                pl.len().alias("rows"),
-                pl.col("y").null_count().alias("nulls"),
+                pl.col("y").count().alias("known"),
                 (pl.col("y") == 0).sum().alias("zeros"),
                 (pl.col("y") == 1).sum().alias("ones"),
-                pl.col("y").n_unique().alias("distinct"),
             )
         ]
     )[0].row(0, named=True)
-    known = counts["rows"] - counts["nulls"]
+    known = counts["known"]
     name = f"label '{target.name}'"
-    if Tags.REGRESSION in target.tags:
-        return
+    if known == 0:
+        raise DataError(
+            f"{name} is null in all training rows, so there is nothing to learn; check the "
+            "expression of the label and the split"
+        )
     if counts["zeros"] + counts["ones"] != known:
         raise DataError(
             f"{name} holds values other than 0 and 1 in the training part; make it binary with "
@@ -48,18 +52,25 @@ def check_target(schema: Schema, folder: Path, engine: Engine) -> None:
 
 
 def check_processed(schema: Schema, folder: Path, part: str, engine: Engine) -> None:
-    """Raise `DataError` if a column that the model reads has nulls, NaN or infinities."""
+    """Raise `DataError` if a column that the model reads has nulls, NaN or infinities.
+
+    In list columns the elements are looked at; a null list is an empty one to the loader.
+    """
     inputs = model_inputs(schema)
     columns = [*inputs.categorical, *inputs.continuous, target_column(schema)]
-    checks = [_missing(column).sum().alias(column.name) for column in columns if not column.is_list]
-    found = engine.collect([_rows(folder).select(checks)])[0].row(0, named=True)
-    lists = [column.name for column in columns if column.is_list]
-    for name in lists:
-        elements = _rows(folder).select(
-            pl.col(name).list.drop_nulls().list.len() < pl.col(name).list.len()
-        )
-        found[name] = engine.collect([elements.select(pl.col(name).sum())])[0].item()
-    problems = [f"column '{name}': {count:,} rows" for name, count in found.items() if count]
+    scalars = [column for column in columns if not column.is_list]
+    lists = [column for column in columns if column.is_list]
+    plans = [_rows(folder).select(_missing(column).sum().alias(column.name) for column in scalars)]
+    for column in lists:
+        elements = engine.dialect.elements(_rows(folder), column.name)
+        plans.append(elements.select(_missing(column).sum().alias(column.name)))
+    found: dict[str, int] = {}
+    for frame in engine.collect(plans):
+        found.update(frame.row(0, named=True))
+    units = {column.name: "elements" if column.is_list else "rows" for column in columns}
+    problems = [
+        f"column '{name}': {count:,} {units[name]}" for name, count in found.items() if count
+    ]
     if problems:
         raise DataError(
             f"the processed {part} part has missing, NaN or infinite values, which a model cannot "

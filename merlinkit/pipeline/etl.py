@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,10 +16,9 @@ from merlinkit.data.splits import PARTS
 from merlinkit.engine.base import Engine
 from merlinkit.engine.select import get_engine
 from merlinkit.errors import ArtifactError, DataError
-from merlinkit.pipeline.checks import check_processed, check_target
 from merlinkit.pipeline.config import RunConfig
 from merlinkit.pipeline.parts import PartView, as_parquet, split_parts
-from merlinkit.pipeline.run_dir import RunDir, fingerprint
+from merlinkit.pipeline.run_dir import DATA_SECTIONS, RunDir, fingerprint
 from merlinkit.pipeline.source import open_dataset, source_state
 from merlinkit.pipeline.stage import Reporter
 from merlinkit.report.profile import build_profile
@@ -27,6 +27,7 @@ from merlinkit.workflow.workflow import Workflow
 __all__ = ["run_etl"]
 
 _LATER_STAGES = ("etl", "train", "evaluate")
+_PROFILE = "profile.json"
 
 
 def run_etl(
@@ -34,8 +35,6 @@ def run_etl(
     run: RunDir,
     reporter: Reporter,
     opened: Dataset | None,
-    *,
-    needs_target: bool,
 ) -> str:
     """Process the data set into ``data/<part>`` and ``workflow``, unless that is done already.
 
@@ -49,8 +48,6 @@ def run_etl(
         Where to tell what goes on.
     opened
         The data set as `preflight` opened it; None if it is to be generated.
-    needs_target
-        Whether a model will be trained on the result.
 
     Returns
     -------
@@ -59,29 +56,31 @@ def run_etl(
     """
     work = run.work
     with reporter.stage("ingest", f"ingest {config.dataset.name}") as notes:
-        dataset = open_dataset(config.dataset, work) if opened is None else opened
         made_from = fingerprint(
             {
                 "config": {key: config.raw.get(key) for key in ("dataset", "split", "features")},
                 "seed": config.seed,
                 "row_group_rows": config.engine.row_group_rows,
-                "source": source_state(config.dataset, dataset),
+                "source": source_state(config.dataset, opened),
             }
         )
         if _is_complete(run, made_from):
             reporter.progress("processed data of the same configuration is there already")
+            _remove(work)
             return made_from
         run.forget_stages(_LATER_STAGES)
+        run.save_config(config.raw, DATA_SECTIONS)
+        dataset = open_dataset(config.dataset, work) if opened is None else opened
         engine = get_engine(config.engine.name, row_group_rows=config.engine.row_group_rows)
         with data_errors():
             rows = as_parquet(dataset, work, engine)
         notes.rows = rows.num_rows()
         for message in dict.fromkeys([*dataset.notes, *_dropped(dataset)]):
             reporter.note(message)
-    _split_fit_transform(config, rows, run, engine, reporter, made_from, needs_target)
+    _split_fit_transform(config, rows, run, engine, reporter, made_from)
     run.finish_stage("etl", made_from, {"rows": notes.rows})
     # What the next stages need is complete; the rest could only grow stale.
-    shutil.rmtree(work, ignore_errors=True)
+    _remove(work)
     return made_from
 
 
@@ -92,13 +91,12 @@ def _split_fit_transform(
     engine: Engine,
     reporter: Reporter,
     made_from: str,
-    needs_target: bool,
 ) -> None:
     with reporter.stage("split", f"split by {config.split!r}"):
         _, parts = split_parts(dataset, config.split, engine, run.work)
     with reporter.stage("fit", "fit features on the training part"):
         workflow = Workflow(config.features)
-        _restart(run.work / "fit")
+        _remove(run.work / "fit")
         workflow.fit(parts["train"], engine, work_dir=run.work / "fit", progress=reporter.progress)
         workflow.save(run.workflow, engine)
     with reporter.stage("transform", "transform all parts") as notes:
@@ -111,10 +109,6 @@ def _split_fit_transform(
             raise DataError(
                 f"split {config.split!r} leaves no rows for training; choose another split"
             )
-        if needs_target:
-            check_target(workflow.output_schema, run.data("train"), engine)
-            for part in PARTS:
-                check_processed(workflow.output_schema, run.data(part), part, engine)
     with reporter.stage("profile", "profile the raw data"):
         _profile(parts, dataset, run.path, engine)
 
@@ -138,19 +132,20 @@ def _is_complete(run: RunDir, made_from: str) -> bool:
     if not run.stage_is_done("etl", made_from):
         return False
     try:
+        json.loads((run.path / _PROFILE).read_text(encoding="utf-8"))
         Workflow.load(run.workflow)
         for part in PARTS:
             manifest = Manifest.load(run.data(part))
             if manifest.details.get("fingerprint") != made_from:
                 return False
             manifest.verify(run.data(part))
-    except ArtifactError:
+    except (ArtifactError, OSError, ValueError):
         # Damaged after the fact: made again, as if it had never been complete.
         return False
     return True
 
 
-def _restart(folder: Path) -> None:
+def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -168,4 +163,4 @@ def _profile(parts: Mapping[str, PartView], dataset: Dataset, folder: Path, engi
         profile: Any = build_profile(
             {part: view.scan() for part, view in parts.items()}, dataset.schema, engine
         )
-    write_json(folder / "profile.json", profile)
+    write_json(folder / _PROFILE, profile)

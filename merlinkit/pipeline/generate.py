@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from merlinkit.data.synthetic import write
 from merlinkit.errors import ConfigError
 from merlinkit.pipeline.config import read_config
+from merlinkit.pipeline.console import Console
 
 __all__ = ["generate_logs"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from merlinkit.engine.plan import is_available, prove
 from merlinkit.errors import PlanError
 from merlinkit.pipeline.config import RunConfig, read_config
+from merlinkit.pipeline.console import Console
 from merlinkit.pipeline.memory import memory_estimate
 from merlinkit.pipeline.preflight import check_against_data
 from merlinkit.pipeline.source import peek_schema

@@ -12,7 +12,7 @@ from merlinkit.schema import Schema, Tags
 from merlinkit.workflow.compile import resolve
 from merlinkit.workflow.graph import Concat, Node
 
-__all__ = ["check_against_data", "preflight"]
+__all__ = ["check_against_data", "check_model_columns", "preflight"]
 
 
 def preflight(config: RunConfig, *, needs_target: bool) -> Dataset | None:
@@ -67,7 +67,7 @@ def check_against_data(config: RunConfig, data: Schema, *, needs_target: bool) -
         try:
             output = resolve(config.features, data, {}).output_schema
             if needs_target:
-                _check_model_columns(output)
+                check_model_columns(output)
         except MerlinkitError as error:
             problems.append(f"features: {error}")
     if problems:
@@ -79,7 +79,8 @@ def _branches(features: Node) -> list[Node]:
     return list(features.parents) if isinstance(features, Concat) else [features]
 
 
-def _check_model_columns(output: Schema) -> None:
+def check_model_columns(output: Schema) -> None:
+    """Raise `ConfigError` unless there is something to learn and something to learn it from."""
     if not len(output.by_tag(Tags.TARGET)):
         raise ConfigError(
             "no column is tagged target, so there is nothing to learn; add an entry such as "

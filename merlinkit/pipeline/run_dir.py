@@ -9,8 +9,8 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TextIO
@@ -23,7 +23,21 @@ from merlinkit._version import __version__
 from merlinkit.atomic import TEMPORARY_PREFIX, write_json, write_text
 from merlinkit.errors import RunDirError
 
-__all__ = ["RunDir", "clear", "fingerprint", "open_run_dir", "read_record", "read_saved_config"]
+__all__ = [
+    "DATA_SECTIONS",
+    "MODEL_SECTIONS",
+    "RunDir",
+    "clear",
+    "fingerprint",
+    "open_run_dir",
+    "read_record",
+    "read_saved_config",
+]
+
+DATA_SECTIONS = ("dataset", "split", "features", "engine", "seed")
+"""What decides the processed data."""
+MODEL_SECTIONS = ("model", "trainer", "loader")
+"""What decides the model, besides the data."""
 
 _LOCK = ".lock"
 _RUN = "run.json"
@@ -33,8 +47,11 @@ _PACKAGES = ("polars", "torch", "pyarrow", "numpy", "hydra-core")
 
 
 def fingerprint(value: Any) -> str:
-    """Return a short text that is equal for equal JSON values."""
-    canonical = json.dumps(value, sort_keys=True, default=str)
+    """Return a short text that is equal for equal JSON values and the same merlinkit.
+
+    Another version may make something else of the same, so what an earlier one left is made again.
+    """
+    canonical = json.dumps([__version__, value], sort_keys=True, default=str)
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
@@ -86,7 +103,7 @@ class RunDir:
         self.record["stages"][stage] = {"fingerprint": made_from, **details}
         self._save()
 
-    def forget_stages(self, stages: tuple[str, ...]) -> None:
+    def forget_stages(self, stages: Iterable[str]) -> None:
         """Mark stages as not complete, before what they left is replaced."""
         for stage in stages:
             self.record["stages"].pop(stage, None)
@@ -102,13 +119,12 @@ class RunDir:
 
     # -- configuration ------------------------------------------------------------------------
 
-    def save_config(self, config: Mapping[str, Any]) -> None:
-        """Write the resolved configuration."""
-        write_text(self.path / CONFIG, OmegaConf.to_yaml(OmegaConf.create(dict(config))))
-
-    def load_config(self) -> dict[str, Any] | None:
-        """Return the configuration of the run that is here, None if there is none."""
-        return read_saved_config(self.path)
+    def save_config(self, config: Mapping[str, Any], sections: Iterable[str]) -> None:
+        """Write sections of the resolved configuration; the others stay as they were saved."""
+        kept = read_saved_config(self.path) or {}
+        taken = {name: config[name] for name in sections if name in config}
+        merged = {**kept, **taken, "run_dir": str(self.path)}
+        write_text(self.path / CONFIG, OmegaConf.to_yaml(OmegaConf.create(merged)))
 
 
 def read_saved_config(path: Path) -> dict[str, Any] | None:
@@ -126,7 +142,7 @@ def read_saved_config(path: Path) -> dict[str, Any] | None:
 
 @contextmanager
 def open_run_dir(
-    path: Path, command: str, seed: int, check: Callable[[], None]
+    path: Path, command: str, seed: int, engine: str, check: Callable[[], None]
 ) -> Iterator[RunDir]:
     """Take a run directory for this process.
 
@@ -136,8 +152,8 @@ def open_run_dir(
         The folder; it is made if it is not there.
     command
         What was typed, for the record.
-    seed
-        The seed, for the record.
+    seed, engine
+        Seed and name of the engine, for the record.
     check
         Called when the folder is ours and nothing in it has been touched yet; may raise.
 
@@ -158,7 +174,7 @@ def open_run_dir(
     with lock:
         _lock(lock, path)
         check()
-        run = RunDir(path, _record(path, command, seed))
+        run = RunDir(path, _record(path, command, seed, engine))
         for leftover in path.rglob(f"{TEMPORARY_PREFIX}*"):
             # What a killed process left half written; nobody else writes here while we hold it.
             if leftover.is_dir():
@@ -169,26 +185,32 @@ def open_run_dir(
         try:
             yield run
         except BaseException:
-            run.set_status("failed")
+            # On a full disk this fails too, and what went wrong first is what counts.
+            with suppress(OSError):
+                run.set_status("failed")
             raise
         run.set_status("complete")
 
 
 def clear(path: Path) -> None:
-    """Delete what runs left in a folder, and nothing else."""
+    """Delete what runs left in a folder, and nothing else.
+
+    The record goes first and the configuration last: a kill in between leaves a folder in which
+    nothing counts as complete, and which still says that it is of another configuration.
+    """
     for name in (
+        "run.json",
         "checkpoints",
         "data",
         "tensorboard",
         "work",
         "workflow",
         "calibration.json",
-        "config.yaml",
         "events.jsonl",
         "metrics.json",
         "profile.json",
         "report.html",
-        "run.json",
+        CONFIG,
     ):
         entry = path / name
         if entry.is_dir() and not entry.is_symlink():
@@ -248,7 +270,7 @@ def read_record(path: Path) -> dict[str, Any] | None:
     return dict(record)
 
 
-def _record(path: Path, command: str, seed: int) -> dict[str, Any]:
+def _record(path: Path, command: str, seed: int, engine: str) -> dict[str, Any]:
     old = read_record(path)
     return {
         "format": _FORMAT,
@@ -259,7 +281,7 @@ def _record(path: Path, command: str, seed: int) -> dict[str, Any]:
         "command": command,
         "started": time.time(),
         "seed": seed,
-        "engine": "cpu",
+        "engine": engine,
         "status": "running",
         "stages": {} if old is None else old["stages"],
     }

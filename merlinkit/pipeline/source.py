@@ -50,9 +50,12 @@ def peek_schema(config: DatasetConfig) -> tuple[Schema, int | None]:
     return dataset.schema, dataset.num_rows()
 
 
-def source_state(config: DatasetConfig, dataset: Dataset) -> Any:
-    """Return JSON values that change when the data changes: sizes and times of its files."""
-    if config.kind == "synthetic":
+def source_state(config: DatasetConfig, dataset: Dataset | None) -> Any:
+    """Return JSON values that change when the data changes: sizes and times of its files.
+
+    For data that is generated, ``dataset`` is None: its parameters decide what it will be.
+    """
+    if dataset is None:
         assert config.synthetic is not None
         return config.synthetic.to_dict()
     stats = [(str(path), path.stat()) for path in dataset.files]

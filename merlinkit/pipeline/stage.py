@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import psutil
-from rich.console import Console
 
 from merlinkit.events import EventLog
+from merlinkit.pipeline.console import Console
 
 __all__ = ["Reporter", "StageNotes"]
 

@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from merlinkit.data.manifest import Manifest
+from merlinkit.data.splits import PARTS
+from merlinkit.engine.select import get_engine
 from merlinkit.errors import ArtifactError, RunDirError
+from merlinkit.pipeline.checks import check_processed, check_target
 from merlinkit.pipeline.config import RunConfig
-from merlinkit.pipeline.run_dir import RunDir, fingerprint
+from merlinkit.pipeline.preflight import check_model_columns
+from merlinkit.pipeline.run_dir import MODEL_SECTIONS, RunDir, fingerprint
 from merlinkit.pipeline.stage import Reporter
 from merlinkit.schema import Schema, Tags
 
@@ -19,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["TRAIN_STARTED", "make_loader", "processed_schema", "run_train"]
 
 _LATER_STAGES = ("train", "evaluate")
+# What a model leaves in a run directory.
+_FOLDERS = ("checkpoints", "tensorboard")
+_FILES = ("metrics.json", "calibration.json")
 TRAIN_STARTED = "train-started"
 """Marks in the record that checkpoints in the folder are of a certain configuration."""
 
@@ -26,7 +33,8 @@ TRAIN_STARTED = "train-started"
 def run_train(config: RunConfig, run: RunDir, reporter: Reporter, made_from: str) -> str:
     """Train the model of the configuration on the processed parts, unless that is done already.
 
-    A training that was interrupted goes on from its last checkpoint.
+    A training that was interrupted goes on from its last checkpoint. Where that, or the model of
+    a complete training, is damaged, it starts anew.
 
     Parameters
     ----------
@@ -43,6 +51,11 @@ def run_train(config: RunConfig, run: RunDir, reporter: Reporter, made_from: str
     -------
     str
         Fingerprint of what the model was made from.
+
+    Raises
+    ------
+    DataError, ConfigError, SchemaError
+        If a model cannot learn from the processed parts; an earlier model is then as it was.
     """
     # PyTorch takes seconds to import, and verbs that need no model do without.
     import torch
@@ -53,22 +66,29 @@ def run_train(config: RunConfig, run: RunDir, reporter: Reporter, made_from: str
     trained_from = fingerprint(
         {
             "data": made_from,
-            "config": {key: config.raw.get(key) for key in ("model", "trainer", "loader")},
+            "config": {key: config.raw.get(key) for key in MODEL_SECTIONS},
             "seed": config.seed,
         }
     )
-    checkpoints = run.path / "checkpoints"
-    if run.stage_is_done("train", trained_from) and checkpoints.is_dir():
-        reporter.progress("a model of the same configuration is trained already")
-        return trained_from
     started = run.stage_details(TRAIN_STARTED) or {}
     resume = started.get("fingerprint") == trained_from
+    if resume:
+        done = run.stage_is_done("train", trained_from)
+        damage = _damage(run.path / "checkpoints", done=done)
+        if damage is not None:
+            reporter.note(f"{damage}; training starts anew")
+            resume = False
+        elif done:
+            reporter.progress("a model of the same configuration is trained already")
+            return trained_from
+    schema = processed_schema(run)
+    _check_data(config, run, schema)
     run.forget_stages(_LATER_STAGES)
     if not resume:
-        for folder in (checkpoints, run.path / "tensorboard"):
-            shutil.rmtree(folder, ignore_errors=True)
+        _drop_model(run)
+    run.save_config(config.raw, MODEL_SECTIONS)
+    if not resume:
         run.finish_stage(TRAIN_STARTED, trained_from, {})
-    schema = processed_schema(run)
     with reporter.stage("train", f"train {config.model.name}") as notes:
         model = build_model(config.model.name, config.model.parameters, schema, seed=config.seed)
         size = sum(parameter.numel() for parameter in model.parameters())
@@ -92,6 +112,40 @@ def run_train(config: RunConfig, run: RunDir, reporter: Reporter, made_from: str
             },
         )
     return trained_from
+
+
+def _damage(checkpoints: Path, *, done: bool) -> str | None:
+    """Return what is wrong with the checkpoints that a training left, None if nothing is."""
+    from merlinkit.training.checkpoint import CheckpointStore
+
+    store = CheckpointStore(checkpoints)
+    try:
+        # Killed before its first checkpoint, a training goes on from its first step.
+        if done or store.path("last") is not None:
+            store.read("best", training=False)
+        if not done and store.path("last") is not None:
+            store.read("last")
+    except ArtifactError as error:
+        return str(error)
+    return None
+
+
+def _check_data(config: RunConfig, run: RunDir, schema: Schema) -> None:
+    check_model_columns(schema)
+    engine = get_engine(config.engine.name, row_group_rows=config.engine.row_group_rows)
+    check_target(schema, run.data("train"), engine)
+    for part in PARTS:
+        check_processed(schema, run.data(part), part, engine)
+
+
+def _drop_model(run: RunDir) -> None:
+    """Delete a model and what was measured of it; the processed data stays."""
+    # First of all, so that a kill in between does not leave half a model that counts.
+    run.forget_stages((TRAIN_STARTED,))
+    for name in _FOLDERS:
+        shutil.rmtree(run.path / name, ignore_errors=True)
+    for name in _FILES:
+        (run.path / name).unlink(missing_ok=True)
 
 
 def processed_schema(run: RunDir) -> Schema:

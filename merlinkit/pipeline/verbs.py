@@ -6,16 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from merlinkit.errors import RunDirError
 from merlinkit.events import EventLog
 from merlinkit.pipeline.config import RunConfig, read_config
+from merlinkit.pipeline.console import Console
 from merlinkit.pipeline.etl import run_etl
 from merlinkit.pipeline.evaluate import run_evaluate
 from merlinkit.pipeline.preflight import preflight
 from merlinkit.pipeline.run_dir import (
+    DATA_SECTIONS,
+    MODEL_SECTIONS,
     RunDir,
     clear,
     open_run_dir,
@@ -24,13 +26,10 @@ from merlinkit.pipeline.run_dir import (
 )
 from merlinkit.pipeline.stage import Reporter
 from merlinkit.pipeline.train import TRAIN_STARTED, run_train
+from merlinkit.pipeline.write_errors import write_errors
 from merlinkit.report.page import write_report
 
-__all__ = ["DATA_SECTIONS", "etl", "evaluate", "run", "train"]
-
-DATA_SECTIONS = ("dataset", "split", "features", "engine")
-"""What decides the processed data."""
-_MODEL_SECTIONS = ("model", "trainer", "loader")
+__all__ = ["etl", "evaluate", "run", "train"]
 
 Metrics = dict[str, dict[str, Any]]
 
@@ -57,28 +56,27 @@ def run(raw: Mapping[str, Any], run_dir: Path, command: str, console: Console) -
         Metrics by part.
     """
     config = read_config(raw, run_dir)
-    sections = (*DATA_SECTIONS, *_MODEL_SECTIONS, "seed")
     dataset = preflight(config, needs_target=True)
 
     def work(opened: RunDir, reporter: Reporter) -> Metrics:
-        made_from = run_etl(config, opened, reporter, dataset, needs_target=True)
+        opened.save_config(config.raw, config.raw)
+        made_from = run_etl(config, opened, reporter, dataset)
         trained_from = run_train(config, opened, reporter, made_from)
         return run_evaluate(config, opened, reporter, trained_from)
 
-    return _in_run_dir(config, command, console, work, sections)
+    return _in_run_dir(config, command, console, work, (*DATA_SECTIONS, *MODEL_SECTIONS))
 
 
 def etl(raw: Mapping[str, Any], run_dir: Path, command: str, console: Console) -> Metrics:
     """Process the data; parameters as in `run`."""
     config = read_config(raw, run_dir)
-    sections = (*DATA_SECTIONS, "seed")
     dataset = preflight(config, needs_target=False)
 
     def work(opened: RunDir, reporter: Reporter) -> Metrics:
-        run_etl(config, opened, reporter, dataset, needs_target=False)
+        run_etl(config, opened, reporter, dataset)
         return {}
 
-    return _in_run_dir(config, command, console, work, sections)
+    return _in_run_dir(config, command, console, work, DATA_SECTIONS)
 
 
 def train(
@@ -88,7 +86,9 @@ def train(
     console: Console,
     overridden: Sequence[str] = (),
 ) -> Metrics:
-    """Train on what etl left in the run directory.
+    """Train on what etl left in the run directory; a model of another configuration is kept.
+
+    With ``overwrite`` such a model is deleted, the processed data stays.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def train(
         trained_from = run_train(config, opened, reporter, _fingerprint_of(opened, "etl"))
         return run_evaluate(config, opened, reporter, trained_from)
 
-    return _in_run_dir(config, command, console, work)
+    return _in_run_dir(config, command, console, work, MODEL_SECTIONS)
 
 
 def evaluate(
@@ -132,17 +132,19 @@ def _in_run_dir(
 ) -> Metrics:
     """Do the work of a verb in its run directory, write the report and print the result.
 
-    ``same`` names the sections in which an earlier run in the folder must not differ.
+    ``same`` names the sections in which an earlier run in the folder must not differ. Which
+    sections are saved is the matter of the work itself.
     """
 
     def check() -> None:
         _require_same_run(config, same)
 
-    with open_run_dir(config.run_dir, command, config.seed, check) as opened:
-        opened.save_config({**config.raw, "run_dir": str(config.run_dir)})
-        with EventLog(config.run_dir / "events.jsonl") as events:
-            reporter = Reporter(events, console)
-            metrics = work(opened, reporter)
+    with (
+        write_errors(config.run_dir),
+        open_run_dir(config.run_dir, command, config.seed, config.engine.name, check) as opened,
+        EventLog(config.run_dir / "events.jsonl") as events,
+    ):
+        metrics = work(opened, Reporter(events, console))
     # After the run is marked complete, so that the page says so.
     page = write_report(config.run_dir)
     _print_result(metrics, page)
@@ -172,17 +174,21 @@ def _require_same_run(config: RunConfig, sections: Sequence[str]) -> None:
     if saved is None:
         return
     record = read_record(config.run_dir)
-    # After etl alone, a model of any kind may follow.
-    trained = record is not None and TRAIN_STARTED in record["stages"]
+    # After etl alone, a model of any kind may follow. Without a record, a kill came while the
+    # folder was being cleared.
+    trained = record is None or TRAIN_STARTED in record["stages"]
     differing = [
         name
         for name in sections
-        if (trained or name not in _MODEL_SECTIONS) and saved.get(name) != config.raw.get(name)
+        if (trained or name not in MODEL_SECTIONS) and saved.get(name) != config.raw.get(name)
     ]
     if not differing:
         return
+    keeps_data = not set(sections) & set(DATA_SECTIONS)
     if config.overwrite:
-        clear(config.run_dir)
+        # Training deletes the model itself, once it knows that it can make another.
+        if not keeps_data:
+            clear(config.run_dir)
         return
     complete = record is not None and record["status"] == "complete"
     held = "a complete earlier run" if complete else "an unfinished earlier run"
@@ -190,7 +196,7 @@ def _require_same_run(config: RunConfig, sections: Sequence[str]) -> None:
         f"run_dir {config.run_dir} holds {held} with another configuration "
         f"({', '.join(differing)} differ, see {config.run_dir / 'config.yaml'}); choose another "
         "run_dir, call it with the same configuration to continue it, or set overwrite=true to "
-        "delete it"
+        f"delete {'its model; the processed data stays' if keeps_data else 'it'}"
     )
 
 
@@ -207,13 +213,15 @@ def _with_saved(
         raise RunDirError(
             f"run_dir {run_dir} holds no run; call {before} first, with the same run_dir="
         )
-    refused = [name for name in sections if name in overridden]
+    refused = [name for name in sections if name in overridden and name != "seed"]
+    if "seed" in overridden and raw.get("seed") != saved.get("seed"):
+        refused.append("seed")
     if refused:
         raise RunDirError(
             f"{', '.join(refused)} cannot be changed here: run_dir {run_dir} was made with its "
             f"own; call {before} with the change"
         )
-    taken = {name: saved[name] for name in (*sections, "seed") if name in saved}
+    taken = {name: saved[name] for name in sections if name in saved}
     return {**raw, **taken}
 
 

@@ -34,6 +34,8 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "conf" / "features").mkdir(parents=True)
     (tmp_path / "conf" / "features" / "mine.yaml").write_text(FEATURES)
+    (tmp_path / "conf" / "experiment").mkdir()
+    (tmp_path / "conf" / "experiment" / "big.yaml").write_text("# @package _global_\nseed: 5\n")
     LOGS.write_parquet("good.parquet")
     return tmp_path
 
@@ -77,6 +79,8 @@ def assert_refused(outcome: tuple[int, str], *messages: str) -> None:
                 "model.embeding_dim is not a setting. Did you mean 'model.embedding_dim'?",
             ],
         ),
+        (["run", "experiment=bgi"], ["experiment=bgi: no such choice. Did you mean 'big'?"]),
+        (["run", "--config-dir", "nowhere"], ["--config-dir: there is no folder 'nowhere'"]),
         (["run", "datset=synthetic"], ["datset is not a setting. Did you mean 'dataset'"]),
         (
             ["run", "trainer.epochs=0", "model.dropout=7", "split.valid=2", "loader.prefetch=-1"],
@@ -99,6 +103,11 @@ def test_wrong_words(arguments, messages, here, capsys):
     before = sorted(path.name for path in here.iterdir())
     assert_refused(call(capsys, *arguments), *messages)
     assert sorted(path.name for path in here.iterdir()) == before
+
+
+def test_experiment_where_there_is_none(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert_refused(call(capsys, "run", "experiment=big"), "no experiment is there yet")
 
 
 def test_missing_file_and_empty_glob(here, capsys):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
 import polars as pl
 import pytest
+from omegaconf import OmegaConf
 
+from merlinkit.cli.conf_dir import conf_dir
 from merlinkit.cli.main import main
 from merlinkit.data.manifest import Manifest
 
@@ -131,6 +134,48 @@ def test_help_version_and_configuration(here, capsys):
     assert main(["run", "--cfg", "job", "dataset=synthetic"]) == 0
     assert "embedding_dim: 16" in capsys.readouterr().out
     assert list(here.iterdir()) == []
+
+
+def composed(capsys, *arguments: str):
+    capsys.readouterr()
+    assert main(["run", "--cfg", "job", *arguments]) == 0
+    return OmegaConf.create(capsys.readouterr().out)
+
+
+def test_own_files_win_over_shipped_ones(here, capsys):
+    shipped = (conf_dir() / "model" / "dlrm.yaml").read_text()
+    for folder, width in (("conf", 12), ("other", 24)):
+        (here / folder / "model").mkdir(parents=True)
+        (here / folder / "experiment").mkdir()
+        changed = shipped.replace("embedding_dim: 16", f"embedding_dim: {width}")
+        (here / folder / "model" / "dlrm.yaml").write_text(changed)
+        seed = f"# @package _global_\nseed: {width}\n"
+        (here / folder / "experiment" / "mine.yaml").write_text(seed)
+    # A config.yaml of another program is none of ours.
+    (here / "conf" / "config.yaml").write_text("something: else\n")
+    assert composed(capsys).model.embedding_dim == 12
+    assert composed(capsys, "experiment=mine").seed == 12
+    for given in (["--config-dir", "other"], ["--config-dir=other"], ["-cd", "other"]):
+        assert composed(capsys, *given).model.embedding_dim == 24
+    (here / "conf").rename(here / "away")
+    assert composed(capsys).model.embedding_dim == 16
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["plan", "dataset=synthetic"], ["run", "--cfg", "job"], ["run", "--help"]],
+    ids=" ".join,
+)
+def test_reader_that_has_seen_enough(arguments, here):
+    command = [sys.executable, "-m", "merlinkit", *arguments]
+    read, write = os.pipe()
+    # With no reader, the first write fails, as it does for `head` when it has its lines.
+    os.close(read)
+    try:
+        result = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)
+    finally:
+        os.close(write)
+    assert (result.returncode, result.stderr) == (141, "")
 
 
 def test_sweep_gives_each_job_a_folder(here):

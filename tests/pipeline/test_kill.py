@@ -14,24 +14,29 @@ import pytest
 
 from merlinkit.data.manifest import MANIFEST, Manifest
 
-# Files appear by a rename, so the moments just before and after each rename are all the states
-# that a kill can leave: the process kills itself at one of them.
+# Files appear by a rename and go by a deletion, so the moments just before and after each of these
+# are the states that a kill can leave: the process kills itself at one of them.
 SCRIPT = """
-import os, signal, sys
+import os, pathlib, shutil, signal, sys
 moment, after = int(sys.argv[1]), sys.argv[2] == "after"
-renames, real = 0, os.replace
-def replace(*arguments, **named):
-    global renames
-    renames += 1
-    if renames == moment and not after:
-        os.kill(os.getpid(), signal.SIGKILL)
-    real(*arguments, **named)
-    if renames == moment:
-        os.kill(os.getpid(), signal.SIGKILL)
-os.replace = replace
+moments = 0
+def counted(real):
+    def call(*arguments, **named):
+        global moments
+        moments += 1
+        mine = moments
+        if mine == moment and not after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        real(*arguments, **named)
+        if mine == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return call
+os.replace = counted(os.replace)
+shutil.rmtree = counted(shutil.rmtree)
+pathlib.Path.unlink = counted(pathlib.Path.unlink)
 from merlinkit.cli.main import main
 code = main(sys.argv[3:])
-print("renames", renames)
+print("moments", moments)
 sys.exit(code)
 """
 
@@ -69,20 +74,20 @@ def assert_no_false_completeness(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory):
-    """An etl that nobody disturbed, and the number of its renames."""
+    """An etl that nobody disturbed, and the number of its moments."""
     folder = tmp_path_factory.mktemp("reference") / "out"
     code, printed = call([*ETL, f"run_dir={folder}"])
     assert code == 0
-    return content(folder), int(printed.split("renames")[1])
+    return content(folder), int(printed.split("moments")[1])
 
 
 @pytest.mark.parametrize(
     ("share", "after"),
     [(index / 8, bool(index % 2)) for index in range(9)],
 )
-def test_etl_killed_at_a_rename(share, after, reference, tmp_path):
-    expected, renames = reference
-    moment = 1 + round(share * (renames - 1))
+def test_etl_killed_at_a_moment(share, after, reference, tmp_path):
+    expected, moments = reference
+    moment = 1 + round(share * (moments - 1))
     arguments = [*ETL, f"run_dir={tmp_path / 'out'}"]
     code, _ = call(arguments, moment, after)
     assert code == -signal.SIGKILL
@@ -101,11 +106,37 @@ def test_training_killed_again_and_again_ends_with_the_same_numbers(tmp_path):
     shutil.copytree(etl, killed)
     code, printed = call([*RUN, f"run_dir={quiet}"])
     assert code == 0
-    renames = int(printed.split("renames")[1])
-    for moment in range(2, renames, max(1, renames // 6)):
+    moments = int(printed.split("moments")[1])
+    for moment in range(2, moments, max(1, moments // 6)):
         code, _ = call([*RUN, f"run_dir={killed}"], moment)
         assert code in (0, -signal.SIGKILL)
         assert_no_false_completeness(killed)
     assert call([*RUN, f"run_dir={killed}"])[0] == 0
     metrics = [json.loads((run / "metrics.json").read_text()) for run in (quiet, killed)]
     assert metrics[0] == metrics[1]
+
+
+@pytest.fixture(scope="module")
+def other_run(tmp_path_factory):
+    """A complete run of another configuration."""
+    folder = tmp_path_factory.mktemp("other") / "out"
+    assert call([*RUN, "seed=7", f"run_dir={folder}"])[0] == 0
+    return folder
+
+
+# The first moments are those in which the earlier run is deleted.
+@pytest.mark.parametrize(
+    ("moment", "after"), [(1, True), (3, False), (4, True), (9, True), (14, True)]
+)
+def test_killed_while_it_replaces_another_run(moment, after, other_run, reference, tmp_path):
+    folder = tmp_path / "out"
+    shutil.copytree(other_run, folder)
+    arguments = [*ETL, "overwrite=true", f"run_dir={folder}"]
+    assert call(arguments, moment, after)[0] == -signal.SIGKILL
+    # Half deleted, it is neither of the two, and takes no part of the old for the new.
+    assert call(arguments)[0] == 0
+    assert content(folder) == reference[0]
+    for left in ("checkpoints", "metrics.json", "calibration.json", "work"):
+        assert not (folder / left).exists()
+    events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    assert not [event for event in events if event["kind"] in ("train", "valid")]
