@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
@@ -17,28 +15,11 @@ import xxhash
 
 from merlinkit import ops
 from merlinkit.engine.dialect import HASH_SEED
-from merlinkit.ops import Operator
+from tests.ops.examples.example import Example
 
 NAN = float("nan")
 BUCKET_OF_8 = 2 + xxhash.xxh64_intdigest(struct.pack("<q", 8), HASH_SEED) % 4
 BUCKET_OF_B = 2 + xxhash.xxh64_intdigest(b"b", HASH_SEED) % 4
-
-
-@dataclass(frozen=True)
-class Example:
-    """An operator on a frame, and what must come out."""
-
-    id: str
-    operator: Operator
-    columns: Sequence[str]
-    frame: pl.DataFrame
-    expected: Mapping[str, Sequence[Any]]
-    dtypes: Mapping[str, pl.DataType]
-    unseen: pl.DataFrame | None = None
-    """Rows that were not there at fit."""
-    unseen_expected: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    engine_step: str | None = None
-    """Why a part of the operator does not run as a cuDF plan."""
 
 
 CITY = pl.DataFrame(
