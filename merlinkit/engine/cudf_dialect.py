@@ -9,7 +9,7 @@ are proved like any other, and `engine_steps` name what the engine does outside 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -67,6 +67,10 @@ class CudfDialect(Dialect):
         """Join with the table, which streams; a replacement would be uploaded at each run."""
         right = table.frame.select(pl.col(table.key).alias(column), pl.col(table.value).alias(into))
         return frame.join(right, on=column, how="left")
+
+    def join(self, frame: pl.LazyFrame, table: pl.LazyFrame, on: Sequence[str]) -> pl.LazyFrame:
+        """Join; to keep the order of rows would gather them into one partition."""
+        return frame.join(table, on=list(on), how="left")
 
     def hash64(self, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         """Hash with the function that cudf-polars maps ``hash(0)`` to."""

@@ -17,7 +17,7 @@ operator asks the dialect for them, so that it never knows which engine runs it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import polars as pl
 
@@ -95,6 +95,20 @@ class Dialect(ABC):
     @abstractmethod
     def lookup(self, frame: pl.LazyFrame, column: str, table: Lookup, into: str) -> pl.LazyFrame:
         """Add a column with the table's value for each row, null where the table has none."""
+
+    @abstractmethod
+    def join(self, frame: pl.LazyFrame, table: pl.LazyFrame, on: Sequence[str]) -> pl.LazyFrame:
+        """Add the other columns of a table to the rows whose columns ``on`` equal its own.
+
+        Parameters
+        ----------
+        frame
+            Holds the columns ``on``, and none of the table's other columns.
+        table
+            One row for each key. A null in a key matches nothing.
+        on
+            Columns of the key.
+        """
 
     @abstractmethod
     def hash64(self, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:

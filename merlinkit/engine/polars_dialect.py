@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +76,10 @@ class PolarsDialect(Dialect):
             .replace_strict(keys, values, default=None, return_dtype=values.dtype)
             .alias(into)
         )
+
+    def join(self, frame: pl.LazyFrame, table: pl.LazyFrame, on: Sequence[str]) -> pl.LazyFrame:
+        """Join with the order of rows kept."""
+        return frame.join(table, on=list(on), how="left", maintain_order="left")
 
     def hash64(self, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         """Hash numbers with vectorised arithmetic and each distinct string once a batch."""

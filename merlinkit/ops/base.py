@@ -8,16 +8,17 @@ workflow keeps the state, so that an operator holds its parameters and nothing e
 
 from __future__ import annotations
 
+import copy
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import polars as pl
 
 from merlinkit.engine.dialect import Dialect, Lookup
-from merlinkit.errors import SchemaError, did_you_mean
+from merlinkit.errors import MerlinkitError, ParameterError, SchemaError, did_you_mean
 from merlinkit.schema import Column, JSONValue, Schema
 
 if TYPE_CHECKING:
@@ -117,6 +118,14 @@ class Operator(ABC):
     widens_integers: ClassVar[bool] = False
     """True for operators that take integers of any width for what they are."""
 
+    takes_groups: ClassVar[bool] = False
+    """True for operators that work on groups of columns, ``[["user", "item"], "city"]``."""
+
+    regroups: ClassVar[bool] = False
+    """True for operators whose rows are others than those that go in."""
+
+    _units: tuple[tuple[str, ...], ...] | None = None
+
     @property
     def name(self) -> str:
         """Name of the operator in YAML and in saved workflows."""
@@ -138,6 +147,46 @@ class Operator(ABC):
         """Return the parameters as JSON values, for an operator applied to these columns."""
         del inputs
         return self.parameters()
+
+    # -- what goes in -------------------------------------------------------------------------
+
+    def dependencies(self) -> list[str]:
+        """Return columns of the data that are read besides those the operator is applied to."""
+        return []
+
+    def on_groups(self, units: tuple[tuple[str, ...], ...]) -> Self:
+        """Return the operator for these columns and groups of columns.
+
+        Raises
+        ------
+        ParameterError
+            If the operator works on single columns only.
+        """
+        if not self.takes_groups:
+            group = next(unit for unit in units if len(unit) > 1)
+            raise ParameterError(
+                f"{self.name} works on single columns and takes no group such as {list(group)}; "
+                "name the columns without the inner brackets"
+            )
+        bound = copy.copy(self)
+        bound._units = units
+        return bound
+
+    def units(self, inputs: Schema) -> list[tuple[str, ...]]:
+        """Return what the operator is applied to: groups as given, or each column alone."""
+        if self._units is not None:
+            return list(self._units)
+        needed = self.dependencies()
+        return [(name,) for name in inputs.names if name not in needed]
+
+    def rows_together(self, inputs: Schema) -> list[str] | None:
+        """Return the columns whose equal values must be in one frame, or None if rows are alone.
+
+        An operator that returns names is given all rows of a value at once, from whatever files
+        they come; large data is worked on in buckets by a hash of these columns.
+        """
+        del inputs
+        return None
 
     # -- what comes out -----------------------------------------------------------------------
 
@@ -185,6 +234,37 @@ class Operator(ABC):
         """Return the plans that make the state out of gathered statistics."""
         raise NotImplementedError(f"{self.name} has nothing to fit")
 
+    def refine(
+        self, statistics: Statistics, rows: Mapping[str, int], previous: Mapping[str, int] | None
+    ) -> Statistics | None:
+        """Return plans of another pass over the gathered statistics, or None when there is none.
+
+        Parameters
+        ----------
+        statistics
+            What the last pass gathered.
+        rows
+            Number of its rows.
+        previous
+            Numbers of rows of the pass before; None after the first.
+        """
+        del statistics, rows, previous
+        return None
+
+    def recall(self, state: State, inputs: Schema) -> Statistics:
+        """Return the statistics that a state was made from, to be merged with new ones."""
+        raise MerlinkitError(
+            f"{self.name} cannot be updated: its state does not hold what it was made from; fit "
+            "the workflow again on all data"
+        )
+
+    def update(
+        self, state: State, statistics: Statistics, inputs: Schema, dialect: Dialect
+    ) -> Finalized:
+        """Return the plans of the state for the data of before and new data together."""
+        merged = self.merge(self.recall(state, inputs), statistics)
+        return self.finalize(merged, inputs, dialect)
+
     def check(self, state: State, inputs: Schema) -> None:  # noqa: B027 - most have nothing to say
         """Raise `DataError` if what was fitted shows that the operator does not fit the data."""
 
@@ -207,6 +287,15 @@ class Operator(ABC):
         dialect
             How the engine spells lists, lookups and hashes.
         """
+
+    def transform_training(
+        self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
+    ) -> pl.LazyFrame:
+        """Return the frame as `transform` does, for the rows that a model is trained on.
+
+        Differs for operators that learn from the target, which must not see a row's own.
+        """
+        return self.transform(frame, inputs, state, dialect)
 
     @property
     def invertible(self) -> bool:

@@ -19,9 +19,25 @@ from merlinkit.ops.base import State, scratch
 from merlinkit.schema import Schema
 from merlinkit.workflow.graph import Applied, Node, Selection, Source
 
-__all__ = ["Graph", "compile_plan", "resolve"]
+__all__ = ["Bucket", "Graph", "compile_plan", "resolve"]
 
 NO_STATE = State()
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """One of several parts of the rows, by a hash of the columns whose rows belong together.
+
+    Parameters
+    ----------
+    index
+        Number of the bucket, from 0.
+    count
+        Number of buckets.
+    """
+
+    index: int
+    count: int
 
 
 @dataclass(frozen=True)
@@ -52,19 +68,25 @@ class Graph:
 
     def inputs(self, node: Applied) -> Schema:
         """Return the columns that go into an operator."""
-        return self.schemas[node.parents[0]]
+        return node.inputs(self.schemas)
 
     def locate(self, node: Node, name: str) -> Source:
         """Return where a column of a node is made."""
-        producer, made = node.locate(name, self.schemas)
+        return self._past_skipped(node.locate(name, self.schemas))
+
+    def _past_skipped(self, source: Source) -> Source:
+        producer, made = source
         while producer in self.skipped:
             assert producer is not None
-            producer, made = producer.parents[0].locate(made, self.schemas)
+            producer, made = producer.locate_input(made, self.schemas)
         return producer, made
 
     def sources(self, node: Applied) -> dict[str, Source]:
         """Return where each input column of an operator is made."""
-        return {name: self.locate(node.parents[0], name) for name in self.inputs(node).names}
+        return {
+            name: self._past_skipped(node.locate_input(name, self.schemas))
+            for name in self.inputs(node).names
+        }
 
     def outputs(self) -> dict[str, Source]:
         """Return where each column that comes out is made."""
@@ -94,6 +116,24 @@ class Graph:
         read = {source for node in self.order for source in self.sources(node).values()}
         read |= set(self.outputs().values())
         return {name for producer, name in read if producer is None}
+
+    def key(self, node: Applied) -> list[Source] | None:
+        """Return where the columns are made whose rows an operator needs together."""
+        names = node.operator.rows_together(self.inputs(node))
+        return None if names is None else [self.sources(node)[name] for name in names]
+
+    def bucketed(self, order: Sequence[Applied]) -> Applied | None:
+        """Return the operator before which rows may be cut into buckets; None if rows are alone.
+
+        It is the first of the last operators that need the same rows together.
+        """
+        together = [node for node in order if self.key(node) is not None]
+        first = None
+        for node in reversed(together):
+            if first is not None and self.key(node) != self.key(first):
+                break
+            first = node
+        return first
 
     def before(self, node: Applied) -> list[Applied]:
         """Return the operators that must have run before one: its own and those on rows."""
@@ -138,7 +178,7 @@ def resolve(
         state = states.get(node)
         if isinstance(node, Applied):
             applied.append(node)
-            if state is None and not node.operator.needs_fit(inputs[0]):
+            if state is None and not node.operator.needs_fit(node.inputs(schemas)):
                 state = NO_STATE
         schemas[node] = node.resolve(inputs, state)
         _require_plain_names(schemas[node])
@@ -153,7 +193,27 @@ def resolve(
         )
     }
     kept = tuple(node for node in graph.order if node not in skipped)
-    return _without_dead_ends(Graph(output, schemas, kept, frozenset(skipped)))
+    graph = _without_dead_ends(Graph(output, schemas, kept, frozenset(skipped)))
+    _require_same_rows(graph)
+    return graph
+
+
+def _require_same_rows(graph: Graph) -> None:
+    """Raise if columns of other rows stand beside those that an operator makes of groups."""
+    for index, node in enumerate(graph.order):
+        if not node.operator.regroups:
+            continue
+        earlier = {None, *graph.order[:index]}
+        later = [
+            source for other in graph.order[index + 1 :] for source in graph.sources(other).values()
+        ]
+        for producer, name in [*later, *graph.outputs().values()]:
+            if producer in earlier:
+                raise SchemaError(
+                    f"column '{name}' has a row for each row of the data, but stands beside the "
+                    f"output of {node.operator!r}, which has others; put the column through "
+                    f"{node.operator.name}, or use two workflows"
+                )
 
 
 def _require_plain_names(schema: Schema) -> None:
@@ -198,8 +258,7 @@ def _row_operators_first(
 
     def learned(node: Applied) -> int:
         return sum(
-            isinstance(ancestor, Applied)
-            and ancestor.operator.needs_fit(schemas[ancestor.parents[0]])
+            isinstance(ancestor, Applied) and ancestor.operator.needs_fit(ancestor.inputs(schemas))
             for ancestor in node.ancestors()
         )
 
@@ -217,6 +276,8 @@ def compile_plan(
     dialect: Dialect,
     *,
     until: Applied | None = None,
+    training: bool = False,
+    bucket: Bucket | None = None,
 ) -> pl.LazyFrame:
     """Return the plan that applies a graph to a frame.
 
@@ -232,6 +293,10 @@ def compile_plan(
         How the engine spells lists, lookups and hashes.
     until
         Stop before this operator and return its input columns, instead of the output columns.
+    training
+        Whether a model is trained on the rows; see `Operator.transform_training`.
+    bucket
+        Work on this part of the rows only, cut where `Graph.bucketed` says.
     """
     if until is None:
         order = list(graph.order)
@@ -240,8 +305,11 @@ def compile_plan(
         order = graph.before(until)
         wanted = graph.sources(until)
     wide = _WideFrame(frame, order, wanted, graph)
+    cut = None if bucket is None else graph.bucketed(order)
     for index, node in enumerate(order):
-        wide.apply(index, node, states.get(node, NO_STATE), dialect)
+        if bucket is not None and node is cut:
+            wide.keep(bucket, node, dialect)
+        wide.apply(index, node, states.get(node, NO_STATE), dialect, training)
     return wide.frame.select(
         pl.col(wide.place[source]).alias(name) for name, source in wanted.items()
     )
@@ -283,7 +351,23 @@ class _WideFrame:
             self.frame = self.frame.with_columns(pl.col(name).alias(spare))
             self.place[source] = spare
 
-    def apply(self, index: int, node: Applied, state: State, dialect: Dialect) -> None:
+    def keep(self, bucket: Bucket, node: Applied, dialect: Dialect) -> None:
+        """Keep the rows of one bucket, by the first column whose rows the operator needs."""
+        key = self.graph.key(node)
+        assert key is not None
+        if not key:
+            # All rows belong together.
+            self.frame = self.frame.filter(pl.lit(bucket.index == 0))
+            return
+        place = self.place[key[0]]
+        dtype = self.frame.collect_schema()[place]
+        # Nulls belong together as well.
+        hashed = dialect.hash64(pl.col(place), dtype).fill_null(0)
+        self.frame = self.frame.filter(hashed % bucket.count == bucket.index)
+
+    def apply(
+        self, index: int, node: Applied, state: State, dialect: Dialect, training: bool
+    ) -> None:
         """Run one operator on the frame."""
         inputs = self.graph.inputs(node)
         sources = self.graph.sources(node)
@@ -298,7 +382,8 @@ class _WideFrame:
         for name in outputs:
             if name not in sources:
                 self._free(name, None, index)
-        self.frame = node.operator.transform(self.frame, inputs, state, dialect)
+        apply = node.operator.transform_training if training else node.operator.transform
+        self.frame = apply(self.frame, inputs, state, dialect)
         consumed = [
             source for source, place in self.place.items() if place in sources or place in outputs
         ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from merlinkit.engine.cudf_dialect import CudfDialect
-from merlinkit.ops.base import State
+from merlinkit.ops.base import Operator, State
 from merlinkit.schema import Schema
 from merlinkit.workflow.compile import compile_plan, resolve
 from merlinkit.workflow.graph import Node
@@ -20,6 +20,7 @@ from merlinkit.workflow.graph import Node
 __all__ = ["CudfPlan", "cudf_plans"]
 
 DISTINCT_REASON = "it has one row for each distinct value, not for each row of the data"
+BUCKET_REASON = "rows that belong together are worked on bucket by bucket"
 GAP_REASON = "the engine does it with libcudf, outside of plans"
 
 
@@ -84,8 +85,16 @@ def cudf_plans(
             plans.append(CudfPlan(step, f"state of '{name}'", plan, DISTINCT_REASON))
         for name, plan in merged.items():
             plans.append(CudfPlan(step, f"merge of '{name}'", plan, DISTINCT_REASON))
-    dialect = CudfDialect(rows)
-    plans.append(CudfPlan("transform", "rows", compile_plan(graph, frame, states, dialect)))
+    reason = None if graph.bucketed(graph.order) is None else BUCKET_REASON
+    differs = any(
+        type(node.operator).transform_training is not Operator.transform_training
+        for node in graph.order
+    )
+    for training in (False, True) if differs else (False,):
+        dialect = CudfDialect(rows)
+        plan = compile_plan(graph, frame, states, dialect, training=training)
+        detail = "rows to train on" if training else "rows"
+        plans.append(CudfPlan("transform", detail, plan, reason))
     for part in dialect.list_plans:
         plans.append(CudfPlan("transform", f"elements of '{part.column}'", part.plan))
     for gap in dialect.engine_steps:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
@@ -13,7 +13,8 @@ import polars as pl
 from merlinkit.engine.base import Engine
 from merlinkit.ops.base import Finalized, State, Statistics, Table
 from merlinkit.schema import JSONValue, Schema
-from merlinkit.workflow.compile import compile_plan, resolve
+from merlinkit.workflow.buckets import buckets_of
+from merlinkit.workflow.compile import Graph, compile_plan, resolve
 from merlinkit.workflow.graph import Applied, Node
 
 __all__ = ["fit_states", "fitted_nodes", "levels"]
@@ -49,6 +50,7 @@ def fit_states(
     engine: Engine,
     work_dir: Path | None,
     progress: Progress | None = None,
+    known: Mapping[Node, State] | None = None,
 ) -> dict[Node, State]:
     """Learn the state of every operator that needs one.
 
@@ -66,6 +68,8 @@ def fit_states(
         Folder for statistics and tables; with None they are kept in memory.
     progress
         Called with a line before each operator.
+    known
+        States of an earlier fit that are updated; with None everything is learned anew.
     """
     if work_dir is not None:
         # A folder of its own, since what an earlier fit learned may still be read from its files.
@@ -77,16 +81,53 @@ def fit_states(
             inputs = graph.inputs(node)
             if progress is not None:
                 progress(f"fit {node.operator!r} on {', '.join(inputs.names)}")
-            source = compile_plan(graph, frame, states, engine.dialect, until=node)
             index = graph.order.index(node)
-            plans = node.operator.statistics(source, inputs, engine.dialect)
-            gathered = _gather(plans, engine, work_dir, f"statistics-{index}")
-            finalized = node.operator.finalize(
-                {name: table.frame for name, table in gathered.items()}, inputs, engine.dialect
-            )
+            gathered = _statistics(graph, node, frame, states, engine, work_dir)
+            if known is None or node not in known:
+                finalized = node.operator.finalize(gathered, inputs, engine.dialect)
+            else:
+                finalized = node.operator.update(known[node], gathered, inputs, engine.dialect)
             states[node] = _state(finalized, engine, work_dir, f"state-{index}")
             node.operator.check(states[node], inputs)
     return states
+
+
+def _statistics(
+    graph: Graph,
+    node: Applied,
+    frame: pl.LazyFrame,
+    states: Mapping[Node, State],
+    engine: Engine,
+    work_dir: Path | None,
+) -> Statistics:
+    """Gather the statistics of an operator, bucket by bucket where rows belong together."""
+    inputs = graph.inputs(node)
+    prefix = f"statistics-{graph.order.index(node)}"
+    gathered: dict[str, Table] = {}
+    whole = graph.bucketed(graph.before(node)) is not None
+    for bucket in buckets_of(frame, engine) if whole else [None]:
+        source = compile_plan(
+            graph, frame, states, engine.dialect, until=node, training=True, bucket=bucket
+        )
+        plans = node.operator.statistics(source, inputs, engine.dialect)
+        name = prefix if bucket is None else f"{prefix}-{bucket.index}"
+        part = _gather(plans, engine, work_dir, name)
+        if gathered:
+            merged = node.operator.merge(_frames(gathered), _frames(part))
+            part = _gather(merged, engine, work_dir, f"{name}-merged")
+        gathered = part
+    previous = None
+    rows = {name: table.rows for name, table in gathered.items()}
+    passes = 0
+    while (further := node.operator.refine(_frames(gathered), rows, previous)) is not None:
+        passes += 1
+        gathered = _gather(further, engine, work_dir, f"{prefix}-pass-{passes}")
+        rows, previous = {name: table.rows for name, table in gathered.items()}, rows
+    return _frames(gathered)
+
+
+def _frames(tables: Mapping[str, Table]) -> Statistics:
+    return {name: table.frame for name, table in tables.items()}
 
 
 def _gather(

@@ -31,6 +31,9 @@ class Node(ABC):
 
     parents: tuple[Node, ...] = ()
 
+    units: tuple[tuple[str, ...], ...] | None = None
+    """Columns and groups of columns, each as a tuple; None where there is no group."""
+
     def __rshift__(self, operator: Operator) -> Applied:
         """Apply an operator to all columns of the node."""
         if isinstance(operator, type) and issubclass(operator, Operator):
@@ -78,14 +81,27 @@ class Node(ABC):
                 stack.extend((parent, False) for parent in reversed(node.parents))
 
 
-Selectable = Node | str | Sequence["str | Node"]
+Selectable = Node | str | Sequence["str | Node | Sequence[str]"]
 
 
 class Selection(Node):
-    """Columns of the data, by name or by tag."""
+    """Columns of the data, by name or by tag.
 
-    def __init__(self, names: Sequence[str] = (), tags: Sequence[str] = ()) -> None:
-        self.names = tuple(names)
+    Parameters
+    ----------
+    names
+        Names of columns; a tuple of names is a group. A column may be in several groups.
+    tags
+        Columns that carry one of these tags are selected as well.
+    """
+
+    def __init__(
+        self, names: Sequence[str | tuple[str, ...]] = (), tags: Sequence[str] = ()
+    ) -> None:
+        units = tuple((name,) if isinstance(name, str) else tuple(name) for name in names)
+        if any(len(unit) > 1 for unit in units):
+            self.units = units
+        self.names = tuple(dict.fromkeys(name for unit in units for name in unit))
         self.tags = tuple(str(tag) for tag in tags)
 
     def resolve(self, inputs: Sequence[Schema], state: State | None) -> Schema:
@@ -109,19 +125,37 @@ class Selection(Node):
         return None, name
 
     def __repr__(self) -> str:
-        return f"by_tags({', '.join(self.tags)})" if self.tags else str(list(self.names))
+        if self.tags:
+            return f"by_tags({', '.join(self.tags)})"
+        if self.units is None:
+            return str(list(self.names))
+        return str([unit[0] if len(unit) == 1 else list(unit) for unit in self.units])
 
 
 class Applied(Node):
-    """An operator applied to a node."""
+    """An operator applied to a node, and to the columns of the data that it needs besides."""
 
     def __init__(self, parent: Node, operator: Operator) -> None:
-        self.parents = (parent,)
-        self.operator = operator
+        needed = operator.dependencies()
+        self.parents = (parent, Selection(needed)) if needed else (parent,)
+        self.operator = operator if parent.units is None else operator.on_groups(parent.units)
+
+    def inputs(self, schemas: Mapping[Node, Schema]) -> Schema:
+        """Return the columns that go in: those of the node, then those needed besides."""
+        return self._merged([schemas[parent] for parent in self.parents])
+
+    def _merged(self, schemas: Sequence[Schema]) -> Schema:
+        own = schemas[0]
+        return Schema([*own, *(c for other in schemas[1:] for c in other if c.name not in own)])
 
     def resolve(self, inputs: Sequence[Schema], state: State | None) -> Schema:
         """Return what the operator makes."""
-        return self.operator.output_schema(inputs[0], state)
+        return self.operator.output_schema(self._merged(inputs), state)
+
+    def locate_input(self, name: str, schemas: Mapping[Node, Schema]) -> Source:
+        """Return where a column that goes in is made."""
+        parent = next(parent for parent in self.parents if name in schemas[parent])
+        return parent.locate(name, schemas)
 
     def locate(self, name: str, schemas: Mapping[Node, Schema]) -> Source:
         """Return this node."""
@@ -136,6 +170,8 @@ class Concat(Node):
 
     def __init__(self, parents: Sequence[Node]) -> None:
         self.parents = tuple(parents)
+        if any(parent.units is not None for parent in self.parents):
+            self.units = tuple(unit for parent in self.parents for unit in _units_of(parent))
 
     def resolve(self, inputs: Sequence[Schema], state: State | None) -> Schema:
         """Return all columns; two of the same name are an error."""
@@ -144,6 +180,8 @@ class Concat(Node):
         for parent, schema in zip(self.parents, inputs, strict=True):
             for column in schema:
                 if column.name in owner:
+                    if self.units is not None:
+                        continue
                     raise SchemaError(
                         f"two outputs are named '{column.name}': {owner[column.name]!r} and "
                         f"{parent!r}; rename one with Rename, or leave it out with - "
@@ -166,6 +204,7 @@ class Subtract(Node):
     """A node without some of its columns."""
 
     def __init__(self, parent: Node, names: Sequence[str]) -> None:
+        _require_no_groups(parent, "-")
         self.parents = (parent,)
         self.names = tuple(names)
 
@@ -186,6 +225,7 @@ class Subset(Node):
     """Some columns of a node."""
 
     def __init__(self, parent: Node, names: Sequence[str]) -> None:
+        _require_no_groups(parent, "[...]")
         self.parents = (parent,)
         self.names = tuple(names)
 
@@ -209,21 +249,54 @@ def as_node(selection: Selectable) -> Node:
         return Selection([selection])
     if not isinstance(selection, Sequence):
         raise ParameterError(f"{selection!r} selects no columns; a name or a list of names does")
-    if all(isinstance(item, str) for item in selection):
-        if not selection:
-            raise ParameterError("an empty list selects no columns")
-        return Selection(_names([str(item) for item in selection]))
+    if not selection:
+        raise ParameterError("an empty list selects no columns")
     # Callers without type checks may hand over anything.
     items: Sequence[object] = selection
+    if not any(isinstance(item, Node) for item in items):
+        return Selection(_names_and_groups(items))
+    return Concat([item if isinstance(item, Node) else as_node([item]) for item in selection])
+
+
+def _names_and_groups(items: Sequence[object]) -> list[str | tuple[str, ...]]:
+    units: list[str | tuple[str, ...]] = []
     for item in items:
-        if isinstance(item, list | tuple):
+        if isinstance(item, str):
+            (unit,) = _names(item)
+            units.append(unit)
+        elif isinstance(item, list | tuple) and item:
+            group = tuple(_names(item))
+            units.append(group if len(group) > 1 else group[0])
+        else:
             raise ParameterError(
-                f"{item!r} in a selection: groups of columns are not supported yet; name columns, "
-                "or combine them with Expression first"
+                f"{item!r} in a selection, a column name, a node or a list of names (a group) "
+                "expected"
             )
-        if not isinstance(item, str | Node):
-            raise ParameterError(f"{item!r} in a selection, a column name or a node expected")
-    return Concat([as_node(item) for item in selection])
+    for item in units:
+        if units.count(item) > 1:
+            what = f"column '{item}'" if isinstance(item, str) else f"group {list(item)}"
+            raise ParameterError(f"{what} is selected twice")
+    return units
+
+
+def _units_of(node: Node) -> tuple[tuple[str, ...], ...]:
+    """Return the columns and groups of a node that stands beside groups."""
+    if node.units is not None:
+        return node.units
+    if isinstance(node, Selection) and not node.tags:
+        return tuple((name,) for name in node.names)
+    raise ParameterError(
+        f"{node!r} stands beside a group of columns; only names of columns can, since a group "
+        "is of columns of the data"
+    )
+
+
+def _require_no_groups(node: Node, sign: str) -> None:
+    if node.units is not None:
+        raise ParameterError(
+            f"{sign} cannot be applied to groups of columns, as in {node!r}; apply an operator "
+            "first, or leave the columns out of the list"
+        )
 
 
 def by_tags(*tags: str | Sequence[str]) -> Selection:

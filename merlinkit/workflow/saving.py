@@ -96,7 +96,10 @@ def _require_states(graph: Graph, states: Mapping[Node, State]) -> None:
 def _node_to_json(node: Node, number: Mapping[Node, int], graph: Graph) -> JSONValue:
     parents = [number[parent] for parent in node.parents]
     if isinstance(node, Selection):
-        return {"kind": "select", "columns": list(node.names), "tags": list(node.tags)}
+        columns: list[JSONValue] = list(node.names)
+        if node.units is not None:
+            columns = [unit[0] if len(unit) == 1 else list(unit) for unit in node.units]
+        return {"kind": "select", "columns": columns, "tags": list(node.tags)}
     if isinstance(node, Applied):
         return {
             "kind": "apply",
@@ -171,7 +174,8 @@ def load_workflow(folder: Path) -> Workflow:
 def _node_from_json(entry: Mapping[str, JSONValue], nodes: list[Node]) -> Node:
     kind = entry["kind"]
     if kind == "select":
-        return Selection(entry["columns"], entry["tags"])
+        columns = [name if isinstance(name, str) else tuple(name) for name in entry["columns"]]
+        return Selection(columns, entry["tags"])
     # Nodes come after their parents, so an index that is not there yet is damage.
     if any(index < 0 for index in entry["parents"]):
         raise ArtifactError("a node has a negative index")

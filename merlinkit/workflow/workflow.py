@@ -15,7 +15,8 @@ from merlinkit.engine.select import get_engine
 from merlinkit.errors import MerlinkitError, SchemaError, did_you_mean
 from merlinkit.ops.base import State, scratch
 from merlinkit.schema import Schema
-from merlinkit.workflow.compile import NO_STATE, Graph, compile_plan, resolve
+from merlinkit.workflow.buckets import buckets_of
+from merlinkit.workflow.compile import NO_STATE, Bucket, Graph, compile_plan, resolve
 from merlinkit.workflow.fit import fit_states
 from merlinkit.workflow.graph import Applied, Node, Selectable, Subset, as_node
 from merlinkit.workflow.saving import load_workflow, save_workflow
@@ -153,7 +154,14 @@ class Workflow:
 
     # -- apply --------------------------------------------------------------------------------
 
-    def plan(self, frame: pl.LazyFrame, engine: str | Engine = "cpu") -> pl.LazyFrame:
+    def plan(
+        self,
+        frame: pl.LazyFrame,
+        engine: str | Engine = "cpu",
+        *,
+        training: bool = False,
+        bucket: Bucket | None = None,
+    ) -> pl.LazyFrame:
         """Return the plan that transforms a frame; its columns are checked against the fit."""
         data = Schema.from_polars(frame.collect_schema())
         graph = self.graph()
@@ -163,7 +171,8 @@ class Workflow:
             pl.lit(None, dtype=self._require_fit()[name].polars_dtype).alias(name)
             for name in sorted(self._removed & graph.data_columns())
         )
-        return compile_plan(graph, frame, self._states, get_engine(engine).dialect)
+        dialect = get_engine(engine).dialect
+        return compile_plan(graph, frame, self._states, dialect, training=training, bucket=bucket)
 
     def _casts(self, data: Schema) -> list[pl.Expr]:
         """Return the columns that are read, in the data types that they had at fit."""
@@ -195,7 +204,9 @@ class Workflow:
             casts.append(value)
         return casts
 
-    def transform(self, data: DatasetLike, engine: str | Engine = "cpu") -> Transformed:
+    def transform(
+        self, data: DatasetLike, engine: str | Engine = "cpu", *, training: bool = False
+    ) -> Transformed:
         """Return the transformed data, to be collected or written to parquet.
 
         Parameters
@@ -205,6 +216,9 @@ class Workflow:
             read may be missing or added; integers of another width are cast.
         engine
             Name of an engine, or an engine.
+        training
+            Whether these are the rows that the workflow was fitted on and a model is trained on:
+            operators that learn from the target then leave a row's own target out.
 
         Raises
         ------
@@ -213,17 +227,80 @@ class Workflow:
         """
         dataset = as_rows(data, self._require_fit())
         chosen = get_engine(engine)
+        graph = self.graph()
 
         def parts() -> Iterator[tuple[str, pl.LazyFrame]]:
-            for name, frame in dataset.scan_files():
-                yield name, self.plan(frame, chosen)
+            if graph.bucketed(graph.order) is None:
+                for name, frame in dataset.scan_files():
+                    yield name, self.plan(frame, chosen, training=training)
+                return
+            # Rows that belong together may come from any file.
+            whole = dataset.scan()
+            for bucket in buckets_of(whole, chosen):
+                name = f"bucket {bucket.index + 1} of {bucket.count} of {dataset.name}"
+                yield name, self.plan(whole, chosen, training=training, bucket=bucket)
 
-        return Transformed(self.output_schema, self.plan(dataset.scan(), chosen), parts, chosen)
+        plan = self.plan(dataset.scan(), chosen, training=training)
+        return Transformed(self.output_schema, plan, parts, chosen)
 
     def fit_transform(self, data: DatasetLike, engine: str | Engine = "cpu") -> Transformed:
-        """Fit on data and return the same data transformed."""
+        """Fit on data and return the same data transformed, as rows to train a model on."""
         dataset = as_rows(data)
-        return self.fit(dataset, engine).transform(dataset, engine)
+        return self.fit(dataset, engine).transform(dataset, engine, training=True)
+
+    def update(
+        self,
+        data: DatasetLike,
+        engine: str | Engine = "cpu",
+        *,
+        work_dir: str | Path | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> Workflow:
+        """Learn from new data in addition to the data that the workflow was fitted on.
+
+        Parameters
+        ----------
+        data, engine, work_dir, progress
+            As for `fit`. The data has the columns of the fit.
+
+        Returns
+        -------
+        Workflow
+            Itself.
+
+        Raises
+        ------
+        MerlinkitError
+            If an operator cannot be updated, or the workflow is not fitted. What was learned
+            before is then as it was.
+
+        Notes
+        -----
+        Statistics are merged exactly: the result is that of a fit on all data, except for
+        vocabularies, which keep every id and append new values, and for operators that follow one
+        which changed: what they learned of the old data came through its old state.
+        """
+        schema = self._require_fit()
+        dataset = as_rows(data, schema)
+        chosen = get_engine(engine)
+        if self._removed:
+            raise MerlinkitError(
+                f"the workflow was made without {', '.join(sorted(self._removed))}; update the "
+                "one that it was made from"
+            )
+        try:
+            self._states = fit_states(
+                self.output,
+                schema,
+                dataset.scan().select(self._casts(dataset.schema)),
+                chosen,
+                None if work_dir is None else Path(work_dir),
+                progress,
+                self._states,
+            )
+        except pl.exceptions.PolarsError as error:
+            raise data_error(f"{dataset.name} cannot be fitted on", error) from error
+        return self
 
     # -- back ---------------------------------------------------------------------------------
 

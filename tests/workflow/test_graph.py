@@ -9,6 +9,7 @@ import pytest
 
 from merlinkit import Column, Dataset, Schema, Tags, Workflow, by_tags, ops
 from merlinkit.errors import MerlinkitError, ParameterError, SchemaError
+from merlinkit.workflow.graph import as_node
 
 LOGS = pl.DataFrame(
     {
@@ -124,7 +125,11 @@ def test_selection_by_tag():
         (lambda: (["a"] >> ops.Categorify()) >> "x", "an operator such as Categorify"),
         (lambda: [] >> ops.Categorify(), "an empty list selects no columns"),
         (lambda: [1] >> ops.Categorify(), "1 in a selection"),
-        (lambda: [["a", "b"], "c"] >> ops.Categorify(), "groups of columns are not supported yet"),
+        (lambda: [["a", "b"], "c"] >> ops.Clip(0), "takes no group such as \\['a', 'b'\\]"),
+        (lambda: [["a", "b"], ["a", "b"]] >> ops.Categorify(), "group .* is selected twice"),
+        (lambda: [["a", 1], "c"] >> ops.Categorify(), "1 is not a column name"),
+        (lambda: [[], "c"] >> ops.Categorify(), "a list of names \\(a group\\) expected"),
+        (lambda: as_node([["a", "b"]])["a"], "cannot be applied to groups"),
         (lambda: 7 >> ops.Categorify(), "7 selects no columns"),
         (lambda: by_tags(), "needs at least one tag"),
     ],
