@@ -101,7 +101,15 @@ def _split_fit_transform(
         workflow.save(run.workflow, engine)
     with reporter.stage("transform", "transform all parts") as notes:
         manifests = {
-            part: _transform(workflow, view, run.data(part), engine, made_from, reporter)
+            part: _transform(
+                workflow,
+                view,
+                run.data(part),
+                engine,
+                made_from,
+                reporter,
+                training=part == "train",
+            )
             for part, view in parts.items()
         }
         notes.rows = sum(manifest.rows for manifest in manifests.values())
@@ -120,9 +128,12 @@ def _transform(
     engine: Engine,
     made_from: str,
     reporter: Reporter,
+    *,
+    training: bool,
 ) -> Manifest:
     details = {"fingerprint": made_from}
-    manifest = workflow.transform(view, engine).to_parquet(folder, overwrite=True, details=details)
+    result = workflow.transform(view, engine, training=training)
+    manifest = result.to_parquet(folder, overwrite=True, details=details)
     reporter.progress(f"{view.name}: {manifest.rows:,} rows in {len(manifest.files)} files")
     return manifest
 
