@@ -63,10 +63,16 @@ class CudfDialect(Dialect):
         """Return the values, which the engine takes from the list column's buffers."""
         return self._values(frame, column)
 
-    def lookup(self, frame: pl.LazyFrame, column: str, table: Lookup, into: str) -> pl.LazyFrame:
-        """Join with the table, which streams; a replacement would be uploaded at each run."""
-        right = table.frame.select(pl.col(table.key).alias(column), pl.col(table.value).alias(into))
-        return frame.join(right, on=column, how="left")
+    def lookups(
+        self, frame: pl.LazyFrame, wanted: Sequence[tuple[str, Lookup, str]]
+    ) -> pl.LazyFrame:
+        """Join with the tables, which streams; a replacement would be uploaded at each run."""
+        for column, table, into in wanted:
+            right = table.frame.select(
+                pl.col(table.key).alias(column), pl.col(table.value).alias(into)
+            )
+            frame = frame.join(right, on=column, how="left")
+        return frame
 
     def join(self, frame: pl.LazyFrame, table: pl.LazyFrame, on: Sequence[str]) -> pl.LazyFrame:
         """Join; to keep the order of rows would gather them into one partition."""

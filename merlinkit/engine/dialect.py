@@ -92,9 +92,15 @@ class Dialect(ABC):
         Null and empty lists give no row, a null element gives a null.
         """
 
-    @abstractmethod
     def lookup(self, frame: pl.LazyFrame, column: str, table: Lookup, into: str) -> pl.LazyFrame:
         """Add a column with the table's value for each row, null where the table has none."""
+        return self.lookups(frame, [(column, table, into)])
+
+    @abstractmethod
+    def lookups(
+        self, frame: pl.LazyFrame, wanted: Sequence[tuple[str, Lookup, str]]
+    ) -> pl.LazyFrame:
+        """Add several columns at once, each looked up by a column: (column, table, new column)."""
 
     @abstractmethod
     def join(self, frame: pl.LazyFrame, table: pl.LazyFrame, on: Sequence[str]) -> pl.LazyFrame:

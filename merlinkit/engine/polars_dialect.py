@@ -66,16 +66,22 @@ class PolarsDialect(Dialect):
         """Explode, leaving out null and empty lists."""
         return frame.select(column).explode(column, empty_as_null=False, keep_nulls=False)
 
-    def lookup(self, frame: pl.LazyFrame, column: str, table: Lookup, into: str) -> pl.LazyFrame:
+    def lookups(
+        self, frame: pl.LazyFrame, wanted: Sequence[tuple[str, Lookup, str]]
+    ) -> pl.LazyFrame:
         """Replace values by the table's; keeps row order and streams."""
-        keys, values = table.pair()
-        if keys.is_empty():
-            return frame.with_columns(pl.lit(None, dtype=values.dtype).alias(into))
-        return frame.with_columns(
-            pl.col(column)
-            .replace_strict(keys, values, default=None, return_dtype=values.dtype)
-            .alias(into)
-        )
+        found = []
+        for column, table, into in wanted:
+            keys, values = table.pair()
+            value = (
+                pl.lit(None, dtype=values.dtype)
+                if keys.is_empty()
+                else pl.col(column).replace_strict(
+                    keys, values, default=None, return_dtype=values.dtype
+                )
+            )
+            found.append(value.alias(into))
+        return frame.with_columns(found)
 
     def join(self, frame: pl.LazyFrame, table: pl.LazyFrame, on: Sequence[str]) -> pl.LazyFrame:
         """Join with the order of rows kept."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -418,13 +418,15 @@ def require(
         )
 
 
-def require_known(operator: Operator, parameter: str, named: Iterable[str], inputs: Schema) -> None:
+def require_known(
+    operator: Operator, parameter: str, named: Iterable[str], known: Collection[str]
+) -> None:
     """Raise `SchemaError` if a parameter by column names one that the operator does not get."""
     for name in named:
-        if name not in inputs:
+        if name not in known:
             raise SchemaError(
                 f"{operator.name}: {parameter} names column '{name}', which is not among its "
-                f"columns {', '.join(inputs.names)}.{did_you_mean(name, inputs.names)}"
+                f"columns {', '.join(known)}.{did_you_mean(name, known)}"
             )
 
 

@@ -91,7 +91,7 @@ class Bucketize(ElementwiseExpression):
     def output_schema(self, inputs: Schema, state: State | None) -> Schema:
         """Return the columns; boundaries for a column that is not there are an error."""
         if isinstance(self.boundaries, dict):
-            require_known(self, "boundaries", self.boundaries, inputs)
+            require_known(self, "boundaries", self.boundaries, inputs.names)
         return super().output_schema(inputs, state)
 
     def expression(self, value: pl.Expr, column: Column, state: State) -> pl.Expr:

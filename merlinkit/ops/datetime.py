@@ -241,6 +241,11 @@ class DateTime(Operator):
         """Keep ranges and counts."""
         return Finalized(values=statistics)
 
+    def recall(self, state: State, inputs: Schema) -> Statistics:
+        """Return ranges and counts."""
+        schema = {"unmatched": pl.Int64, "min": pl.Float64, "max": pl.Float64}
+        return {name: pl.LazyFrame(rows, schema=schema) for name, rows in state.values.items()}
+
     def check(self, state: State, inputs: Schema) -> None:
         """Refuse strings that do not match and numbers of no plausible unit."""
         for column in self._fitted_columns(inputs):

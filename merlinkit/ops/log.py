@@ -90,6 +90,13 @@ class LogOp(ElementwiseExpression):
         """Keep the counts."""
         return Finalized(values=statistics)
 
+    def recall(self, state: State, inputs: Schema) -> Statistics:
+        """Return the counts."""
+        return {
+            name: pl.LazyFrame(rows, schema={"invalid": pl.Int64})
+            for name, rows in state.values.items()
+        }
+
     def check(self, state: State, inputs: Schema) -> None:
         """Refuse data with values that have no logarithm."""
         for column in inputs:

@@ -146,10 +146,22 @@ class Normalize(ElementwiseExpression):
         spread = pl.when(variance > 0).then(variance.sqrt()).otherwise(None)
         std = pl.when(constant | (count < 2)).then(0.0).otherwise(spread)
         values = {
-            name: moments.select("column", "n", mean.alias("mean"), std.alias("std"))
+            name: moments.select(
+                "column", "n", mean.alias("mean"), std.alias("std"), "m2", "min", "max"
+            )
             for name, moments in statistics.items()
         }
         return Finalized(values=values)
+
+    def recall(self, state: State, inputs: Schema) -> Statistics:
+        """Return the moments."""
+        schema = {"column": pl.String, "n": pl.Int64} | dict.fromkeys(
+            ("mean", "m2", "min", "max"), pl.Float64
+        )
+        return {
+            name: pl.LazyFrame([{key: row[key] for key in schema} for row in rows], schema=schema)
+            for name, rows in state.values.items()
+        }
 
     def check(self, state: State, inputs: Schema) -> None:
         """Refuse columns whose moments are not finite."""

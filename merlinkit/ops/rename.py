@@ -117,7 +117,7 @@ class Rename(Operator):
 
     def output_schema(self, inputs: Schema, state: State | None) -> Schema:
         """Return the columns under their new names; the mapping must not name others."""
-        require_known(self, "mapping", self.mapping or (), inputs)
+        require_known(self, "mapping", self.mapping or (), inputs.names)
         names = self._names(inputs)
         return Schema(column.renamed(names[column.name]) for column in inputs)
 

@@ -316,7 +316,8 @@ class Workflow:
         Notes
         -----
         A column comes back if every operator on its way has an inverse and made it from one
-        column; other output columns pass through as they are.
+        column, or is a Categorify that combined columns of the data; other output columns pass
+        through as they are.
         """
         dataset = as_rows(data)
         chosen = get_engine(engine)
@@ -339,18 +340,24 @@ class Workflow:
         results: dict[str, str] = {}
         for name, kept in aside.items():
             known = name in graph.output_schema
-            chain, raw = (_invertible_chain(graph, name) if known else None) or ([], name)
+            chain, raw = (_invertible_chain(graph, name) if known else None) or ([], [name])
+            places = [kept]
             for node, before, after in chain:
-                inputs = graph.inputs(node).select([before])
+                inputs = graph.inputs(node).select(before)
                 frame = frame.with_columns(pl.col(kept).alias(after))
                 frame = node.operator.inverse(frame, inputs, self.state(node), engine.dialect)
-                frame = frame.with_columns(pl.col(before).alias(kept))
-            if raw in results:
-                raise SchemaError(
-                    f"'{name}' would come back as '{raw}', and so does another column; leave one "
-                    "of them out"
+                places = [kept, *(f"{kept}_{index}" for index in range(1, len(before)))]
+                frame = frame.with_columns(
+                    pl.col(column).alias(place)
+                    for column, place in zip(before, places, strict=True)
                 )
-            results[raw] = kept
+            for column, place in zip(raw, places, strict=True):
+                if column in results:
+                    raise SchemaError(
+                        f"'{name}' would come back as '{column}', and so does another column; "
+                        "leave one of them out"
+                    )
+                results[column] = place
         return frame.select(pl.col(kept).alias(raw) for raw, kept in results.items())
 
     # -- change -------------------------------------------------------------------------------
@@ -407,17 +414,24 @@ class Workflow:
         return f"Workflow({self.output!r})"
 
 
-def _invertible_chain(graph: Graph, name: str) -> tuple[list[tuple[Applied, str, str]], str] | None:
-    """Return the operators from an output column back to its raw column, or None.
+def _invertible_chain(
+    graph: Graph, name: str
+) -> tuple[list[tuple[Applied, list[str], str]], list[str]] | None:
+    """Return the operators from an output column back to its raw columns, or None.
 
-    Each comes with the name of the column before and after it.
+    Each comes with the names of the columns before it and of the one after it. Only the last, next
+    to the data, may have made its column from several.
     """
-    chain: list[tuple[Applied, str, str]] = []
+    chain: list[tuple[Applied, list[str], str]] = []
     node, after = graph.locate(graph.output, name)
     while node is not None:
         origins = node.operator.origins(graph.inputs(node))[after]
-        if not node.operator.invertible or len(origins) != 1:
+        if not node.operator.invertible or not origins:
             return None
-        chain.append((node, origins[0], after))
-        node, after = graph.sources(node)[origins[0]]
-    return chain, after
+        chain.append((node, origins, after))
+        sources = [graph.sources(node)[origin] for origin in origins]
+        if len(origins) > 1:
+            raw = all(producer is None for producer, _ in sources)
+            return (chain, [made for _, made in sources]) if raw else None
+        node, after = sources[0]
+    return chain, [after]

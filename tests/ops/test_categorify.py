@@ -11,7 +11,7 @@ import xxhash
 
 from merlinkit import Dataset, Workflow, ops
 from merlinkit.engine.dialect import HASH_SEED
-from merlinkit.errors import ParameterError, SchemaError
+from merlinkit.errors import DataError, ParameterError, SchemaError
 
 # Worked out by hand: z 4 times, "" and é twice each (bytes: "" < "é"), then once each and in the
 # order of their UTF-8 bytes: B (42), a (61), a+combining accent (61 cc 81), ü (c3 bc), 日 (e6...).
@@ -130,3 +130,79 @@ def test_high_cardinality_streams(tmp_path):
     ids = workflow.transform(Dataset(tmp_path / "unique.parquet")).collect()["w"]
     # All occur once, so ids follow the values' bytes.
     assert ids.to_list() == (frame["w"].rank("ordinal").cast(pl.Int64) + 2).to_list()
+
+
+def test_update_keeps_ids_and_appends_by_count():
+    # Pain: no incremental fit. Day 1: b twice, a; day 2: d twice, c, a, null.
+    workflow = Workflow(["w"] >> ops.Categorify())
+    workflow.fit(pl.DataFrame({"w": ["a", "b", "b"]}))
+    workflow.update(pl.DataFrame({"w": ["d", "c", "a", "d", None]}))
+    assert table_of(workflow) == {
+        "id": [0, 1, 2, 3, 4, 5, 6],
+        "value": [None, None, None, "b", "a", "d", "c"],
+        "count": [0, 1, 0, 2, 2, 2, 1],
+    }
+
+
+def test_update_stops_at_max_size_and_counts_what_is_left_out():
+    workflow = Workflow(["w"] >> ops.Categorify(max_size=5))
+    workflow.fit(pl.DataFrame({"w": ["b", "b", "a"]}))
+    workflow.update(pl.DataFrame({"w": ["c", "c", "c", "a"]}))
+    assert table_of(workflow) == {
+        "id": [0, 1, 2, 3, 4],
+        "value": [None, None, None, "b", "a"],
+        "count": [0, 0, 3, 2, 2],
+    }
+
+
+def test_update_leaves_a_given_vocabulary():
+    workflow = Workflow(["w"] >> ops.Categorify(vocabs={"w": ["x"]}))
+    workflow.fit(pl.DataFrame({"w": ["a"]})).update(pl.DataFrame({"w": ["b", "x"]}))
+    assert table_of(workflow)["value"] == [None, None, None, "x"]
+
+
+def test_an_update_that_fails_changes_nothing():
+    workflow = Workflow((["w"] >> ops.Categorify()) + (["p"] >> ops.LogOp()))
+    workflow.fit(pl.DataFrame({"w": ["a"], "p": [1.0]}))
+    with pytest.raises(DataError, match="values of -1 or below"):
+        workflow.update(pl.DataFrame({"w": ["b"], "p": [-5.0]}))
+    encoded = workflow.transform(pl.DataFrame({"w": ["b"], "p": [0.0]})).collect()
+    assert encoded["w"].to_list() == [2]
+
+
+def test_a_joint_group_shares_domain_and_embedding_table():
+    frame = pl.DataFrame({"from": ["a", "b"], "to": ["b", "c"]})
+    schema = Workflow([["from", "to"]] >> ops.Categorify()).fit(frame).output_schema
+    assert schema["from"].domain == schema["to"].domain
+    assert (schema["from"].domain.name, schema["from"].cardinality) == ("from_to", 6)
+
+
+def test_a_combination_comes_back():
+    frame = pl.DataFrame({"u": ["a", "b", None], "n": [1, 2, 3], "x": [0.5, 1.5, 2.5]})
+    node = ([["u", "n"]] >> ops.Categorify(encode_type="combo") >> ops.Rename("both")) + ["x"]
+    workflow = Workflow(node).fit(frame)
+    encoded = workflow.transform(frame).collect()
+    assert encoded.columns == ["both", "x"]
+    back = workflow.inverse_transform(encoded).collect().to_dict(as_series=False)
+    assert back == {"u": ["a", "b", None], "n": [1, 2, None], "x": [0.5, 1.5, 2.5]}
+
+
+@pytest.mark.parametrize(
+    ("columns", "operator", "message"),
+    [
+        ([["s", "n"]], ops.Categorify(), "cannot share a vocabulary"),
+        ([["s", "l"]], ops.Categorify(encode_type="combo"), "holds lists, which cannot be part"),
+        ([["s", "l"], "s"], ops.Categorify(), "'s' would come out twice"),
+        ([["s", "n"], "s_n"], ops.Categorify(encode_type="combo"), "are named 's_n'"),
+        (
+            [["s", "n"]],
+            ops.Categorify(encode_type="combo", vocabs={"s_n": ["x"]}),
+            "vocabs are given for the combination",
+        ),
+        ([["s", "l"]], ops.Categorify(max_size={"s": 9}), "not among its columns s_l"),
+    ],
+)
+def test_groups_that_cannot_be(columns, operator, message):
+    frame = pl.DataFrame({"s": ["a"], "n": [1], "l": [["a"]], "s_n": ["x"]})
+    with pytest.raises(SchemaError, match=message):
+        Workflow(columns >> operator).fit(frame)

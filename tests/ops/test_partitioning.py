@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from merlinkit import Dataset, Workflow
+from merlinkit import Dataset, Workflow, ops
 from tests.ops.examples import EXAMPLES
 from tests.ops.test_values import assert_values, workflow_of
 
@@ -59,7 +59,7 @@ def test_statistics_of_parts_merge_exactly(example, cut):
         assert workflow.state(node) == State()
         return
     dialect = CpuEngine().dialect
-    frame = example.frame.select(example.columns)
+    frame = example.frame
     left = operator.statistics(frame[:cut].lazy(), inputs, dialect)
     right = operator.statistics(frame[cut:].lazy(), inputs, dialect)
     finalized = operator.finalize(operator.merge(left, right), inputs, dialect)
@@ -67,5 +67,28 @@ def test_statistics_of_parts_merge_exactly(example, cut):
         {name: plan.collect().to_dicts() for name, plan in finalized.values.items()},
         {name: Table(plan, plan.collect().height) for name, plan in finalized.tables.items()},
     )
-    result = operator.transform(frame.lazy(), inputs, state, dialect).collect()
+    result = operator.transform_training(frame.lazy(), inputs, state, dialect).collect()
     assert_values(result.select(example.expected.keys()), example.expected)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
+@pytest.mark.parametrize("cut", [0, 1, 3])
+def test_update_with_more_rows_is_a_fit_on_all(example, cut):
+    workflow = workflow_of(example).fit(example.frame[:cut])
+    before = {
+        name: table.frame.collect()
+        for name, table in workflow.state(workflow.output).tables.items()
+    }
+    workflow.update(example.frame[cut:])
+    if not isinstance(example.operator, ops.Categorify):
+        assert_values(workflow.transform(example.frame, training=True).collect(), example.expected)
+        return
+    # Vocabularies keep every id, so they depend on what came first; the counts add up to the same.
+    whole = workflow_of(example).fit(example.frame)
+    tables = whole.state(whole.output).tables
+    for name, table in workflow.state(workflow.output).tables.items():
+        after = table.frame.collect()
+        kept = before[name].drop("count")
+        assert after.drop("count")[: kept.height].equals(kept)
+        assert after["id"].to_list() == list(range(after.height))
+        assert after["count"].sum() == tables[name].frame.collect()["count"].sum()

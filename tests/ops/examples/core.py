@@ -19,6 +19,15 @@ from tests.ops.examples.example import Example
 
 NAN = float("nan")
 BUCKET_OF_8 = 2 + xxhash.xxh64_intdigest(struct.pack("<q", 8), HASH_SEED) % 4
+BUCKET_OF_B_AND_8 = (
+    2
+    + (
+        xxhash.xxh64_intdigest(b"b", HASH_SEED) * 0x9E3779B97F4A7C15
+        + xxhash.xxh64_intdigest(struct.pack("<q", 8), HASH_SEED)
+    )
+    % 2**64
+    % 4
+)
 BUCKET_OF_B = 2 + xxhash.xxh64_intdigest(b"b", HASH_SEED) % 4
 
 
@@ -122,6 +131,44 @@ EXAMPLES: tuple[Example, ...] = (
         ),
         {"flag": [3, 4, 1, 3], "day": [4, 3, 1, 5]},
         {"flag": pl.Int64(), "day": pl.Int64()},
+    ),
+    Example(
+        "categorify-joint",
+        # b 3 times over both columns, a twice, c and d once; nulls are counted together.
+        ops.Categorify(),
+        [["from", "to"], "other"],
+        pl.DataFrame({"from": ["a", "b", None], "to": ["b", "b", "c"], "other": ["a", "d", "a"]}),
+        {"from": [4, 3, 1], "to": [3, 3, 5], "other": [3, 4, 3]},
+        {"from": pl.Int64(), "to": pl.Int64(), "other": pl.Int64()},
+        pl.DataFrame({"from": ["c", "z"], "to": ["a", None], "other": ["b", "d"]}),
+        {"from": [5, 2], "to": [4, 1], "other": [2, 4]},
+    ),
+    Example(
+        "categorify-joint-lists-and-scalars",
+        ops.Categorify(dtype="int32"),
+        [["item", "history"]],
+        pl.DataFrame({"item": [7, 8, None], "history": [[7, 9], None, [7, None]]}),
+        {"item": [3, 4, 1], "history": [[3, 5], None, [3, 1]]},
+        {"item": pl.Int32(), "history": pl.List(pl.Int32)},
+    ),
+    Example(
+        "categorify-combo",
+        # (a, 1) twice; then (a, 2) before (b, 1); a tuple with a null is null.
+        ops.Categorify(encode_type="combo"),
+        [["u", "n"], "u"],
+        pl.DataFrame({"u": ["a", "a", "b", "a", None, "b"], "n": [1, 2, 1, 1, 1, None]}),
+        {"u_n": [3, 4, 5, 3, 1, 1], "u": [3, 3, 4, 3, 1, 4]},
+        {"u_n": pl.Int64(), "u": pl.Int64()},
+        pl.DataFrame({"u": ["b", "b", "zz"], "n": [1, 2, None]}),
+        {"u_n": [5, 2, 1], "u": [4, 4, 2]},
+    ),
+    Example(
+        "categorify-combo-buckets",
+        ops.Categorify(encode_type="combo", name_sep="*", freq_threshold=2, num_buckets=4),
+        [["u", "n"]],
+        pl.DataFrame({"u": ["a", "a", "b"], "n": [1, 1, 8]}),
+        {"u*n": [6, 6, BUCKET_OF_B_AND_8]},
+        {"u*n": pl.Int64()},
     ),
     Example(
         "fill-missing",
@@ -463,6 +510,8 @@ BAD_PARAMETERS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("Categorify", {"num_buckets": 3_000_000_000}, "at most 10000000 expected"),
     ("Categorify", {"vocabs": {"city": {"a", "b"}}}, "a list of values without null"),
     ("Categorify", {"vocabs": {"city": 5}}, "a list of values without null"),
+    ("Categorify", {"encode_type": "cross"}, "one of 'joint', 'combo' expected"),
+    ("Categorify", {"name_sep": 3}, "a string expected"),
     ("Clip", {"max_value": 10**400}, "a finite number expected"),
     ("Bucketize", {"boundaries": [10**400]}, "finite numbers expected"),
     ("FillMissing", {"fill_val": float("inf")}, "a number, string or boolean expected"),

@@ -17,7 +17,8 @@ class Example:
 
     id: str
     operator: Operator
-    columns: Sequence[str]
+    columns: Sequence[str | Sequence[str]]
+    """Names of columns; a list of names is a group."""
     frame: pl.DataFrame
     expected: Mapping[str, Sequence[Any]]
     dtypes: Mapping[str, pl.DataType]
