@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -28,6 +28,7 @@ __all__ = [
     "ElementwiseExpression",
     "ElementwiseOperator",
     "Finalized",
+    "Inputs",
     "Operator",
     "State",
     "Statistics",
@@ -105,6 +106,22 @@ class Finalized:
     tables: Statistics = field(default_factory=dict)
 
 
+class Inputs(Schema):
+    """The columns that go into an operator.
+
+    Parameters
+    ----------
+    applied
+        The columns that the operator is applied to.
+    besides
+        Other columns that it reads, see `Operator.dependencies`.
+    """
+
+    def __init__(self, applied: Schema, besides: Schema) -> None:
+        super().__init__([*applied, *besides])
+        self.applied = tuple(applied.names)
+
+
 class Operator(ABC):
     """Base of all operators.
 
@@ -151,7 +168,10 @@ class Operator(ABC):
     # -- what goes in -------------------------------------------------------------------------
 
     def dependencies(self) -> list[str]:
-        """Return columns of the data that are read besides those the operator is applied to."""
+        """Return columns that are read besides those the operator is applied to.
+
+        Each may be one of those as well, and is else taken from the data.
+        """
         return []
 
     def on_groups(self, units: tuple[tuple[str, ...], ...]) -> Self:
@@ -176,8 +196,13 @@ class Operator(ABC):
         """Return what the operator is applied to: groups as given, or each column alone."""
         if self._units is not None:
             return list(self._units)
-        needed = self.dependencies()
-        return [(name,) for name in inputs.names if name not in needed]
+        return [(name,) for name in self.applied_to(inputs)]
+
+    def applied_to(self, inputs: Schema) -> list[str]:
+        """Return the columns that the operator is applied to, without those it needs besides."""
+        if isinstance(inputs, Inputs):
+            return list(inputs.applied)
+        return inputs.names
 
     def rows_together(self, inputs: Schema) -> list[str] | None:
         """Return the columns whose equal values must be in one frame, or None if rows are alone.
@@ -235,7 +260,7 @@ class Operator(ABC):
         raise NotImplementedError(f"{self.name} has nothing to fit")
 
     def refine(
-        self, statistics: Statistics, rows: Mapping[str, int], previous: Mapping[str, int] | None
+        self, statistics: Statistics, history: Sequence[Mapping[str, int]]
     ) -> Statistics | None:
         """Return plans of another pass over the gathered statistics, or None when there is none.
 
@@ -243,12 +268,10 @@ class Operator(ABC):
         ----------
         statistics
             What the last pass gathered.
-        rows
-            Number of its rows.
-        previous
-            Numbers of rows of the pass before; None after the first.
+        history
+            Numbers of rows of the statistics, after gathering them and after each pass since.
         """
-        del statistics, rows, previous
+        del statistics, history
         return None
 
     def recall(self, state: State, inputs: Schema) -> Statistics:

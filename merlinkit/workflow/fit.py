@@ -116,14 +116,15 @@ def _statistics(
             merged = node.operator.merge(_frames(gathered), _frames(part))
             part = _gather(merged, engine, work_dir, f"{name}-merged")
         gathered = part
-    previous = None
-    rows = {name: table.rows for name, table in gathered.items()}
-    passes = 0
-    while (further := node.operator.refine(_frames(gathered), rows, previous)) is not None:
-        passes += 1
-        gathered = _gather(further, engine, work_dir, f"{prefix}-pass-{passes}")
-        rows, previous = {name: table.rows for name, table in gathered.items()}, rows
+    history = [_rows(gathered)]
+    while (further := node.operator.refine(_frames(gathered), history)) is not None:
+        gathered = _gather(further, engine, work_dir, f"{prefix}-pass-{len(history)}")
+        history.append(_rows(gathered))
     return _frames(gathered)
+
+
+def _rows(tables: Mapping[str, Table]) -> dict[str, int]:
+    return {name: table.rows for name, table in tables.items()}
 
 
 def _frames(tables: Mapping[str, Table]) -> Statistics:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from merlinkit.errors import ParameterError, SchemaError, did_you_mean
-from merlinkit.ops.base import Operator, State
+from merlinkit.ops.base import Inputs, Operator, State
 from merlinkit.schema import Column, Schema
 
 __all__ = [
@@ -132,21 +132,43 @@ class Selection(Node):
         return str([unit[0] if len(unit) == 1 else list(unit) for unit in self.units])
 
 
+class _Needed(Selection):
+    """Columns of the data that an operator reads besides its own, as far as they are there.
+
+    One that is not may be among the operator's own columns.
+    """
+
+    def resolve(self, inputs: Sequence[Schema], state: State | None) -> Schema:
+        """Return those of the columns that the data has."""
+        (data,) = inputs
+        return data.select(name for name in self.names if name in data)
+
+
 class Applied(Node):
     """An operator applied to a node, and to the columns of the data that it needs besides."""
 
     def __init__(self, parent: Node, operator: Operator) -> None:
         needed = operator.dependencies()
-        self.parents = (parent, Selection(needed)) if needed else (parent,)
+        self.parents = (parent, _Needed(needed)) if needed else (parent,)
         self.operator = operator if parent.units is None else operator.on_groups(parent.units)
 
     def inputs(self, schemas: Mapping[Node, Schema]) -> Schema:
         """Return the columns that go in: those of the node, then those needed besides."""
         return self._merged([schemas[parent] for parent in self.parents])
 
-    def _merged(self, schemas: Sequence[Schema]) -> Schema:
-        own = schemas[0]
-        return Schema([*own, *(c for other in schemas[1:] for c in other if c.name not in own)])
+    def _merged(self, schemas: Sequence[Schema]) -> Inputs:
+        applied, data = schemas[0], schemas[-1]
+        for name in self.operator.dependencies():
+            if name not in applied and name not in data:
+                known = {*applied.names, *data.names}
+                raise SchemaError(
+                    f"{self.operator.name}: column '{name}', which it needs, is neither in the "
+                    f"data nor among its columns.{did_you_mean(name, known)}"
+                )
+        besides = Schema(
+            column for other in schemas[1:] for column in other if column.name not in applied
+        )
+        return Inputs(applied, besides)
 
     def resolve(self, inputs: Sequence[Schema], state: State | None) -> Schema:
         """Return what the operator makes."""
