@@ -6,6 +6,9 @@ from merlinkit.ops.categorify import Categorify
 from merlinkit.ops.clip import Clip
 from merlinkit.ops.datetime import DateTime
 from merlinkit.ops.expression import Expression
+from merlinkit.ops.groupby import Groupby
+from merlinkit.ops.kcore import KCore
+from merlinkit.ops.lag import DifferenceLag, Lag
 from merlinkit.ops.log import LogOp
 from merlinkit.ops.metadata import (
     AddMetadata,
@@ -21,6 +24,7 @@ from merlinkit.ops.normalize import Normalize
 from merlinkit.ops.registry import OPERATORS, make_operator
 from merlinkit.ops.rename import Rename
 from merlinkit.ops.rows import Dropna, Filter
+from merlinkit.ops.sessionize import Sessionize
 from merlinkit.ops.split import Split
 
 __all__ = [
@@ -32,14 +36,19 @@ __all__ = [
     "Categorify",
     "Clip",
     "DateTime",
+    "DifferenceLag",
     "Dropna",
     "Expression",
     "FillMissing",
     "Filter",
+    "Groupby",
+    "KCore",
+    "Lag",
     "LogOp",
     "Normalize",
     "Operator",
     "Rename",
+    "Sessionize",
     "Split",
     "TagAsItemFeatures",
     "TagAsItemID",

@@ -12,6 +12,9 @@ from merlinkit.ops.categorify import Categorify
 from merlinkit.ops.clip import Clip
 from merlinkit.ops.datetime import DateTime
 from merlinkit.ops.expression import Expression
+from merlinkit.ops.groupby import Groupby
+from merlinkit.ops.kcore import KCore
+from merlinkit.ops.lag import DifferenceLag, Lag
 from merlinkit.ops.log import LogOp
 from merlinkit.ops.metadata import (
     AddMetadata,
@@ -26,6 +29,7 @@ from merlinkit.ops.missing import FillMissing
 from merlinkit.ops.normalize import Normalize
 from merlinkit.ops.rename import Rename
 from merlinkit.ops.rows import Dropna, Filter
+from merlinkit.ops.sessionize import Sessionize
 from merlinkit.ops.split import Split
 from merlinkit.schema import JSONValue
 
@@ -41,13 +45,18 @@ OPERATORS: Mapping[str, type[Operator]] = {
         Categorify,
         Clip,
         DateTime,
+        DifferenceLag,
         Dropna,
         Expression,
         FillMissing,
         Filter,
+        Groupby,
+        KCore,
+        Lag,
         LogOp,
         Normalize,
         Rename,
+        Sessionize,
         Split,
         TagAsItemFeatures,
         TagAsItemID,

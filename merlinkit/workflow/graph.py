@@ -156,8 +156,10 @@ class Applied(Node):
         """Return the columns that go in: those of the node, then those needed besides."""
         return self._merged([schemas[parent] for parent in self.parents])
 
-    def _merged(self, schemas: Sequence[Schema]) -> Inputs:
+    def _merged(self, schemas: Sequence[Schema]) -> Schema:
         applied, data = schemas[0], schemas[-1]
+        if len(schemas) == 1:
+            return applied
         for name in self.operator.dependencies():
             if name not in applied and name not in data:
                 known = {*applied.names, *data.names}
@@ -172,7 +174,7 @@ class Applied(Node):
 
     def resolve(self, inputs: Sequence[Schema], state: State | None) -> Schema:
         """Return what the operator makes."""
-        return self.operator.output_schema(self._merged(inputs), state)
+        return Schema(self.operator.output_schema(self._merged(inputs), state))
 
     def locate_input(self, name: str, schemas: Mapping[Node, Schema]) -> Source:
         """Return where a column that goes in is made."""
