@@ -44,13 +44,33 @@ class Lookup:
         self.value = value
         self.frame = frame.select(key, value)
         self._pair: tuple[pl.Series, pl.Series] | None = None
+        self._numbered: tuple[pl.Enum, int] | None = None
 
     def pair(self) -> tuple[pl.Series, pl.Series]:
         """Return keys and values as series in this process, read once."""
         if self._pair is None:
             collected = self.frame.collect()
             self._pair = collected[self.key], collected[self.value]
+            self._numbered = _numbering(*self._pair)
         return self._pair
+
+    def numbered(self) -> tuple[pl.Enum, int] | None:
+        """Return the keys as categories and the value of the first, if values count up from it.
+
+        A table of ids by string is such a table. Polars builds the hash table of the categories
+        once, that of a replacement again for each batch of rows, which took 1.6 times as long and
+        twice the memory on 26 columns of 2 million rows. None for other tables.
+        """
+        self.pair()
+        return self._numbered
+
+
+def _numbering(keys: pl.Series, values: pl.Series) -> tuple[pl.Enum, int] | None:
+    if keys.dtype != pl.String or not values.dtype.is_integer() or keys.is_empty():
+        return None
+    first = int(values[0])
+    counted = pl.int_range(first, first + len(values), dtype=pl.Int64, eager=True)
+    return (pl.Enum(keys), first) if (values.cast(pl.Int64) == counted).all() else None
 
 
 class Dialect(ABC):

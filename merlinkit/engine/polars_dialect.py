@@ -70,18 +70,9 @@ class PolarsDialect(Dialect):
         self, frame: pl.LazyFrame, wanted: Sequence[tuple[str, Lookup, str]]
     ) -> pl.LazyFrame:
         """Replace values by the table's; keeps row order and streams."""
-        found = []
-        for column, table, into in wanted:
-            keys, values = table.pair()
-            value = (
-                pl.lit(None, dtype=values.dtype)
-                if keys.is_empty()
-                else pl.col(column).replace_strict(
-                    keys, values, default=None, return_dtype=values.dtype
-                )
-            )
-            found.append(value.alias(into))
-        return frame.with_columns(found)
+        return frame.with_columns(
+            _looked_up(pl.col(column), table).alias(into) for column, table, into in wanted
+        )
 
     def join(self, frame: pl.LazyFrame, table: pl.LazyFrame, on: Sequence[str]) -> pl.LazyFrame:
         """Join with the order of rows kept."""
@@ -105,6 +96,19 @@ class PolarsDialect(Dialect):
         return frame.with_columns(
             pl.when(text == "").then(empty).otherwise(text.str.split(separator)).alias(into)
         )
+
+
+def _looked_up(value: pl.Expr, table: Lookup) -> pl.Expr:
+    """Return the table's value for each key."""
+    keys, values = table.pair()
+    if keys.is_empty():
+        return pl.lit(None, dtype=values.dtype)
+    if (numbered := table.numbered()) is not None:
+        categories, first = numbered
+        # Null for a string that is none of the categories.
+        code = value.cast(categories, strict=False).to_physical()
+        return (code.cast(pl.Int64) + first).cast(values.dtype)
+    return value.replace_strict(keys, values, default=None, return_dtype=values.dtype)
 
 
 def _physical(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:

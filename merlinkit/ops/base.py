@@ -410,6 +410,18 @@ class ElementwiseExpression(ElementwiseOperator):
         del dialect
         return frame.with_columns(self.expression(pl.col(name), column, state).alias(name))
 
+    def transform(
+        self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
+    ) -> pl.LazyFrame:
+        """Apply `expression` to all scalar columns at once, and to the values of list columns."""
+        scalars = [column for column in inputs if not column.is_list]
+        frame = frame.with_columns(
+            self.expression(pl.col(column.name), column, state).alias(column.name)
+            for column in scalars
+        )
+        lists = Schema(column for column in inputs if column.is_list)
+        return super().transform(frame, lists, state, dialect)
+
 
 def apply_to_values(
     frame: pl.LazyFrame,
