@@ -19,7 +19,10 @@ _EXAMPLES = {
     "train": ["merlinkit train run_dir=runs/mine trainer.learning_rate=0.01"],
     "evaluate": ["merlinkit evaluate run_dir=runs/mine"],
     "plan": ["merlinkit plan dataset=synthetic"],
-    "generate": ["merlinkit generate dataset.rows=1000000 generate.folder=logs"],
+    "generate": [
+        "merlinkit generate dataset.rows=1000000 generate.folder=logs",
+        "merlinkit generate dataset=criteo dataset.rows=2000000 generate.format=tsv",
+    ],
 }
 
 

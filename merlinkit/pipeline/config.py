@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from merlinkit.data.csv_options import CsvOptions
 from merlinkit.data.splits import SPLITS, Split
-from merlinkit.data.synthetic import SyntheticSpec
+from merlinkit.data.synthetic import PRESETS, LogSpec
 from merlinkit.dtypes import dtype_from_name
 from merlinkit.engine.select import ENGINES
 from merlinkit.errors import ConfigError, MerlinkitError, ParameterError, did_you_mean
@@ -55,7 +55,7 @@ class DatasetConfig:
     csv: CsvOptions | None = None
     dtypes: Mapping[str, str] | None = None
     columns: Sequence[str] | None = None
-    synthetic: SyntheticSpec | None = None
+    synthetic: LogSpec | None = None
     user: str | None = None
     item: str | None = None
     time: str | None = None
@@ -105,8 +105,10 @@ class GenerateConfig:
     format: str = "parquet"
 
     def __post_init__(self) -> None:
-        if self.format not in ("parquet", "csv", "jsonl"):
-            raise ConfigError(f"generate.format is {self.format!r}, parquet, csv or jsonl expected")
+        if self.format not in ("parquet", "csv", "tsv", "jsonl"):
+            raise ConfigError(
+                f"generate.format is {self.format!r}, parquet, csv, tsv or jsonl expected"
+            )
 
 
 @dataclass(frozen=True)
@@ -231,12 +233,20 @@ def _dataset(values: dict[str, Any], seed: int, problems: list[str]) -> DatasetC
     for role, column in roles.items():
         if column is not None and not isinstance(column, str):
             problems.append(f"dataset.{role} is {column!r}, the name of a column expected")
-    synthetic: SyntheticSpec | None = None
+    synthetic: LogSpec | None = None
     files: dict[str, Any] = {}
     if kind == "synthetic":
         if values.get("seed") is None:
             values["seed"] = seed
-        synthetic = build(SyntheticSpec, "dataset", values, problems)
+        preset = values.pop("preset", "clicks")
+        if preset in PRESETS:
+            spec = build(PRESETS[preset].spec, "dataset", values, problems)
+            synthetic = cast("LogSpec | None", spec)
+        else:
+            problems.append(
+                f"dataset.preset is {preset!r}, one of {', '.join(PRESETS)} expected."
+                f"{did_you_mean(str(preset), PRESETS)}"
+            )
     elif kind == "movielens_100k":
         for key in values:
             problems.append(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from merlinkit.data.synthetic import write
+from merlinkit.data.synthetic import SyntheticSpec, preset_of, write
 from merlinkit.errors import ConfigError
 from merlinkit.pipeline.config import read_config
 from merlinkit.pipeline.console import Console
@@ -20,14 +20,14 @@ def generate_logs(raw: Mapping[str, Any], console: Console) -> list[Path]:
     spec = config.dataset.synthetic
     if spec is None:
         raise ConfigError(
-            f"dataset={config.dataset.name} cannot be generated; dataset=synthetic can"
+            f"dataset={config.dataset.name} cannot be generated; dataset=synthetic and "
+            "dataset=criteo can"
         )
     folder = Path(config.generate.folder)
-    console.print(
-        f"generate {spec.rows:,} rows of {spec.num_users:,} users and {spec.num_items:,} items",
-        style="bold",
-        highlight=False,
-    )
+    kind = f"{preset_of(spec).name}: "
+    if isinstance(spec, SyntheticSpec):
+        kind += f"{spec.num_users:,} users and {spec.num_items:,} items, "
+    console.print(f"generate {kind}{spec.rows:,} rows", style="bold", highlight=False)
     paths = write(spec, folder, config.generate.format)  # type: ignore[arg-type]
     size = sum(path.stat().st_size for path in paths)
     print(f"{folder}: {len(paths)} files, {size / 2**20:,.1f} MiB")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from merlinkit.data.dataset import Dataset
-from merlinkit.data.synthetic import synthetic_schema
+from merlinkit.data.synthetic import preset_of
 from merlinkit.errors import ConfigError, MerlinkitError
 from merlinkit.models.inputs import target_column
 from merlinkit.pipeline.config import RunConfig
@@ -32,7 +32,9 @@ def preflight(config: RunConfig, *, needs_target: bool) -> Dataset | None:
     """
     if config.dataset.synthetic is not None:
         check_against_data(
-            config, synthetic_schema(config.dataset.synthetic), needs_target=needs_target
+            config,
+            preset_of(config.dataset.synthetic).schema(config.dataset.synthetic),
+            needs_target=needs_target,
         )
         return None
     dataset = open_dataset(config.dataset, config.run_dir)

@@ -7,7 +7,7 @@ from typing import Any
 
 from merlinkit.data.dataset import Dataset
 from merlinkit.data.providers import movielens_100k
-from merlinkit.data.synthetic import synthetic_schema, write
+from merlinkit.data.synthetic import preset_of, write
 from merlinkit.pipeline.config import DatasetConfig
 from merlinkit.schema import Schema
 
@@ -45,7 +45,8 @@ def peek_schema(config: DatasetConfig) -> tuple[Schema, int | None]:
     """Return the columns and, where it is cheap to know, the number of rows; write nothing."""
     if config.kind == "synthetic":
         assert config.synthetic is not None
-        return synthetic_schema(config.synthetic), config.synthetic.rows
+        schema = preset_of(config.synthetic).schema(config.synthetic)
+        return schema, config.synthetic.rows
     dataset = open_dataset(config, Path())
     return dataset.schema, dataset.num_rows()
 

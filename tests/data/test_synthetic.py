@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import OneHotEncoder
 
-from merlinkit.data.synthetic import SyntheticSpec, generate, synthetic_schema, write, writer
+from merlinkit.data.synthetic import SyntheticSpec, generate, presets, synthetic_schema, write
 from merlinkit.data.synthetic.draws import Draws, zipf_ranks
 from merlinkit.errors import DataError, ParameterError
 from merlinkit.schema import Schema
@@ -497,7 +497,7 @@ def test_killed_write_leaves_no_half_file(
                 raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(writer, "generate", killed)
+        patch.setattr(presets, "generate", killed)
         with pytest.raises((Killed, pl.exceptions.ComputeError), match=r"Killed|^$"):
             write(spec, tmp_path, kind)
     parts = sorted(file.name for file in tmp_path.iterdir() if "part" in file.name)

@@ -17,10 +17,11 @@ from merlinkit.pipeline.source import peek_schema
 # What each choice needs besides itself to be complete.
 NEEDS = {
     "dataset=files": ["dataset.path=logs.parquet", "features=synthetic"],
+    "dataset=criteo_files": ["dataset.path=day_0.gz", "features=criteo"],
     "split=given": ["split.column=device"],
     "features=files": None,  # says that it is empty; see test_errors.py
 }
-DATASETS = ("movielens_100k", "synthetic")
+DATASETS = ("movielens_100k", "synthetic", "criteo")
 
 
 def choices() -> list[str]:

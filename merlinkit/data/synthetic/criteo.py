@@ -146,8 +146,8 @@ def generate_criteo(
 
     A row depends on the spec and its row number alone. Categories are strings of eight hexadecimal
     digits, popular by Zipf's law; numbers are counts with a long tail, some of I2 below zero; both
-    have nulls in about the shares of the published log. The label is 1 for about a quarter of the
-    rows and follows from six of the categories and two of the numbers.
+    have nulls in about the shares of the published log. The label follows from six of the
+    categories and two of the numbers, and is 1 for a tenth to a third of the rows, by seed.
 
     Examples
     --------

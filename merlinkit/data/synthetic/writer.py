@@ -11,13 +11,12 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from merlinkit.atomic import atomic_file
-from merlinkit.data.synthetic.generator import generate, synthetic_schema
-from merlinkit.data.synthetic.spec import SyntheticSpec
+from merlinkit.data.synthetic.presets import LogSpec, preset_of
 from merlinkit.errors import DataError, ParameterError, did_you_mean
 
 __all__ = ["FileFormat", "write"]
 
-FileFormat = Literal["parquet", "csv", "jsonl"]
+FileFormat = Literal["parquet", "csv", "tsv", "jsonl"]
 
 DESCRIPTION = "_synthetic.json"
 # Goes up when the same spec gives other rows, so that files of two versions are never mixed.
@@ -26,7 +25,7 @@ _ROW_GROUP_ROWS = 131_072
 
 
 def write(
-    spec: SyntheticSpec,
+    spec: LogSpec,
     folder: str | Path,
     format: FileFormat = "parquet",
     files: int | None = None,
@@ -49,7 +48,7 @@ def write(
     format
         ``parquet`` (with ``schema.json`` beside), ``csv`` (with header; ``tags`` as one string,
         elements parted by ``|``, nulls as nothing between two of them, an empty list as ``""``,
-        a null list as no value) or ``jsonl``.
+        a null list as no value), ``tsv`` (the same with tabs and without header) or ``jsonl``.
     files
         Number of files; None takes that of the spec.
     only
@@ -75,6 +74,7 @@ def write(
     Examples
     --------
     >>> import tempfile
+    >>> from merlinkit.data.synthetic import SyntheticSpec
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     paths = write(SyntheticSpec(rows=1_000), folder, files=2)
     >>> [path.name for path in paths]
@@ -115,11 +115,12 @@ def write(
     return paths
 
 
-def _claim(spec: SyntheticSpec, folder: Path, format: FileFormat, files: int) -> None:
+def _claim(spec: LogSpec, folder: Path, format: FileFormat, files: int) -> None:
     """Write what the folder holds, or check that it holds just that."""
     ours = {
         "generator_version": GENERATOR_VERSION,
         "format": format,
+        "preset": preset_of(spec).name,
         **spec.to_dict(),
         "files": files,
     }
@@ -149,7 +150,7 @@ def _claim(spec: SyntheticSpec, folder: Path, format: FileFormat, files: int) ->
     described = folder / "schema.json"
     if format == "parquet" and not described.exists():
         with atomic_file(described) as temporary:
-            schema = json.dumps(synthetic_schema(spec).to_dict(), indent=2)
+            schema = json.dumps(preset_of(spec).schema(spec).to_dict(), indent=2)
             temporary.write_text(schema + "\n", encoding="utf-8")
 
 
@@ -161,22 +162,29 @@ def _read_description(path: Path) -> dict[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _write_file(spec: SyntheticSpec, path: Path, format: FileFormat, start: int, stop: int) -> None:
+def _write_file(spec: LogSpec, path: Path, format: FileFormat, start: int, stop: int) -> None:
     """Write rows start … stop-1 to one file, a chunk at a time."""
     if format == "parquet":
         plan = _plan(spec, start, stop)
         plan.sink_parquet(path, row_group_size=_ROW_GROUP_ROWS, maintain_order=True)
         return
     with path.open("wb") as file:
-        for number, chunk in enumerate(generate(spec, start=start, stop=stop)):
-            if format == "csv":
-                joined = pl.col("tags").list.eval(pl.element().fill_null("")).list.join("|")
-                chunk.with_columns(joined).write_csv(file, include_header=number == 0)
-            else:
+        for number, chunk in enumerate(preset_of(spec).generate(spec, start, stop)):
+            if format == "jsonl":
                 chunk.write_ndjson(file)
+                continue
+            lists = [name for name, dtype in chunk.schema.items() if isinstance(dtype, pl.List)]
+            joined = [
+                pl.col(name).list.eval(pl.element().fill_null("")).list.join("|") for name in lists
+            ]
+            chunk.with_columns(joined).write_csv(
+                file,
+                include_header=format == "csv" and number == 0,
+                separator="," if format == "csv" else "\t",
+            )
 
 
-def _plan(spec: SyntheticSpec, start: int, stop: int) -> pl.LazyFrame:
+def _plan(spec: LogSpec, start: int, stop: int) -> pl.LazyFrame:
     """Return the rows as a plan that is pulled chunk by chunk."""
 
     def source(
@@ -185,7 +193,7 @@ def _plan(spec: SyntheticSpec, start: int, stop: int) -> pl.LazyFrame:
         # A plan that only sinks pushes nothing down; refuse to answer what was not asked.
         if predicate is not None or rows is not None:
             raise AssertionError("the source of a sink got a filter or a limit")
-        for chunk in generate(spec, start=start, stop=stop):
+        for chunk in preset_of(spec).generate(spec, start, stop):
             yield chunk if columns is None else chunk.select(columns)
 
-    return register_io_source(source, schema=synthetic_schema(spec).to_polars())
+    return register_io_source(source, schema=preset_of(spec).schema(spec).to_polars())
