@@ -22,7 +22,7 @@ from omegaconf.errors import (
 
 from merlinkit.cli.conf_dir import conf_dir, take_config_dir, user_conf_dir
 from merlinkit.cli.help import print_verb_help
-from merlinkit.cli.override_errors import explain
+from merlinkit.cli.override_errors import explain, refuse_values_of_groups
 from merlinkit.cli.search_path import PRIMARY, user_files_first
 from merlinkit.errors import ConfigError, MerlinkitError, RunDirError
 from merlinkit.pipeline.console import Console
@@ -70,6 +70,7 @@ def run_verb(verb: str, title: str, rest: list[str], console: Console) -> int:
     named = any(item.startswith("run_dir=") for item in overrides)
     if verb in _NEEDS_RUN_DIR and not informative and not named:
         raise RunDirError(f"say which run to {verb} in: merlinkit {verb} run_dir=runs/...")
+    refuse_values_of_groups(conf_dir(), user_dir, overrides)
     command = ["merlinkit", verb, *rest]
     failures: list[BaseException] = []
 

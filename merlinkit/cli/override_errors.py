@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from merlinkit.cli.search_path import PRIMARY, user_files_first
 from merlinkit.errors import ConfigError, did_you_mean
 
-__all__ = ["explain"]
+__all__ = ["explain", "refuse_values_of_groups"]
 
 _UNKNOWN_KEY = re.compile(r"Could not override '([^']+)'")
 _UNKNOWN_CHOICE = re.compile(r"(?:Could not find|In '[^']+': Could not find) '([^']+)'")
@@ -63,7 +64,7 @@ def explain(
             continue
         match = _UNKNOWN_KEY.search(str(failure))
         if match is None:
-            problems.append(f"{item}: {str(failure).strip().splitlines()[0]}")
+            problems.append(_unreadable(item, str(failure)))
             continue
         if keys is None:
             keys = [*_keys(conf, user_conf, good_choices), *groups]
@@ -71,6 +72,34 @@ def explain(
     if not problems:
         problems.append(" ".join(str(error).split()))
     return ConfigError(problems)
+
+
+def refuse_values_of_groups(conf: Path, user_conf: Path | None, overrides: list[str]) -> None:
+    """Raise for groups that are given a list or mapping, of which Hydra makes a traceback."""
+    groups = _groups(conf, user_conf)
+    problems = [
+        f"{group}= takes the name of a file; write the value into conf/{group}/NAME.yaml and say "
+        f"{group}=NAME"
+        for group, _, choice in (item.partition("=") for item in overrides)
+        if group in groups and choice.startswith(("[", "{"))
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _unreadable(item: str, why: str) -> str:
+    """Return what to write instead of an override that Hydra's grammar does not read."""
+    key, _, value = item.partition("=")
+    reason = why.strip().splitlines()[0]
+    if value[:1] in "[{'\"" or not value:
+        return f"{item}: {reason}"
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    quoted = shlex.quote(f"{key}='{escaped}'")
+    more = ""
+    if "," in value:
+        listed = shlex.quote(f"{key}=[{value}]")
+        more = f"; for a list write {listed}, and for a run with each of them add -m"
+    return f"{item}: characters such as spaces, commas and brackets need quotes: {quoted}{more}"
 
 
 def _near(key: str, keys: list[str]) -> str:

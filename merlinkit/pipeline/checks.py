@@ -11,7 +11,9 @@ from merlinkit.errors import DataError
 from merlinkit.models.inputs import model_inputs, target_column
 from merlinkit.schema import Column, Schema, Tags
 
-__all__ = ["check_processed", "check_target"]
+__all__ = ["check_processed", "check_target", "note_of_scale"]
+
+_LARGE = 10_000.0
 
 
 def check_target(schema: Schema, folder: Path, engine: Engine) -> None:
@@ -25,6 +27,7 @@ def check_target(schema: Schema, folder: Path, engine: Engine) -> None:
         [
             values.select(
                 pl.col("y").count().alias("known"),
+                pl.col("y").is_nan().sum().alias("nans"),
                 (pl.col("y") == 0).sum().alias("zeros"),
                 (pl.col("y") == 1).sum().alias("ones"),
             )
@@ -36,6 +39,11 @@ def check_target(schema: Schema, folder: Path, engine: Engine) -> None:
         raise DataError(
             f"{name} is null in all training rows, so there is nothing to learn; check the "
             "expression of the label and the split"
+        )
+    if counts["nans"]:
+        raise DataError(
+            f"{name} is NaN in {counts['nans']:,} training rows; fill or remove them with "
+            "FillMissing, Dropna or Filter"
         )
     if counts["zeros"] + counts["ones"] != known:
         raise DataError(
@@ -49,6 +57,22 @@ def check_target(schema: Schema, folder: Path, engine: Engine) -> None:
                 f"{missing}; a model cannot learn from that. Check the expression of the label "
                 "and the split"
             )
+
+
+def note_of_scale(schema: Schema, folder: Path, engine: Engine) -> str | None:
+    """Return a warning about a numeric target too large for squared error to learn, or None."""
+    target = target_column(schema)
+    if Tags.REGRESSION not in target.tags:
+        return None
+    size = pl.col(target.name).cast(pl.Float64).abs().mean()
+    mean = engine.collect([_rows(folder).select(size)])[0].item()
+    if mean is None or mean < _LARGE:
+        return None
+    return (
+        f"target '{target.name}' has values of {mean:.3g} in the mean; weights start near 0 and "
+        "the loss is a squared error, so it will be learned slowly or not at all. Put Normalize, "
+        "or LogOp and Normalize, on it; metrics are then in those units"
+    )
 
 
 def check_processed(schema: Schema, folder: Path, part: str, engine: Engine) -> None:

@@ -283,6 +283,9 @@ def _files(values: dict[str, Any], problems: list[str]) -> dict[str, Any]:
         if "quote_char" in section:
             given["quote_char"] = section["quote_char"]
         csv = build(CsvOptions, "dataset.csv", given, problems)
+        if csv == CsvOptions():
+            # All as by default, which the files may well not be csv for.
+            csv = None
     dtypes = values.get("dtypes")
     if dtypes is not None:
         dtypes = as_mapping("dataset.dtypes", dtypes, problems)

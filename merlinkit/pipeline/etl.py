@@ -115,7 +115,9 @@ def _split_fit_transform(
         notes.rows = sum(manifest.rows for manifest in manifests.values())
         if manifests["train"].rows == 0:
             raise DataError(
-                f"split {config.split!r} leaves no rows for training; choose another split"
+                "no row is left for training: the operators that remove rows (Filter, Dropna, "
+                f"KCore) left none of the training part of {config.split!r}; loosen them, or "
+                "choose another split"
             )
     with reporter.stage("profile", "profile the raw data"):
         _profile(parts, dataset, run.path, engine)

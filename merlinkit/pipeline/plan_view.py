@@ -39,7 +39,7 @@ def show_plan(raw: Mapping[str, Any], console: Console) -> None:
     """
     config = read_config(raw)
     data, rows = peek_schema(config.dataset)
-    check_against_data(config, data, needs_target=False)
+    check_against_data(config, data, needs_target=True)
     say = console.print
     size = "unknown number of" if rows is None else f"{rows:,}"
     say(f"data: {config.dataset.name}, {size} rows, {len(data)} columns", style="bold")

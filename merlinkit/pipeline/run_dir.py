@@ -261,8 +261,11 @@ def read_record(path: Path) -> dict[str, Any] | None:
                 f"run_dir {path} was written by another version of merlinkit (format "
                 f"{record['format']}); choose a new folder"
             )
-        if not isinstance(record["stages"], dict) or not isinstance(record["status"], str):
+        stages, status = record["stages"], record["status"]
+        if not isinstance(stages, dict) or not isinstance(status, str):
             raise TypeError("stages or status are not what they should be")
+        if not all(isinstance(stage, dict) for stage in stages.values()):
+            raise TypeError("a stage is not what it should be")
     except FileNotFoundError:
         return None
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:

@@ -10,7 +10,7 @@ from merlinkit.data.manifest import Manifest
 from merlinkit.data.splits import PARTS
 from merlinkit.engine.select import get_engine
 from merlinkit.errors import ArtifactError, RunDirError
-from merlinkit.pipeline.checks import check_processed, check_target
+from merlinkit.pipeline.checks import check_processed, check_target, note_of_scale
 from merlinkit.pipeline.config import RunConfig
 from merlinkit.pipeline.preflight import check_model_columns
 from merlinkit.pipeline.run_dir import MODEL_SECTIONS, RunDir, fingerprint
@@ -20,7 +20,7 @@ from merlinkit.schema import Schema, Tags
 if TYPE_CHECKING:
     from merlinkit.loader import Loader
 
-__all__ = ["TRAIN_STARTED", "make_loader", "processed_schema", "run_train"]
+__all__ = ["TRAIN_STARTED", "has_model", "make_loader", "processed_schema", "run_train"]
 
 _LATER_STAGES = ("train", "evaluate")
 # What a model leaves in a run directory.
@@ -82,7 +82,7 @@ def run_train(config: RunConfig, run: RunDir, reporter: Reporter, made_from: str
             reporter.progress("a model of the same configuration is trained already")
             return trained_from
     schema = processed_schema(run)
-    _check_data(config, run, schema)
+    _check_data(config, run, schema, reporter)
     run.forget_stages(_LATER_STAGES)
     if not resume:
         _drop_model(run)
@@ -130,12 +130,21 @@ def _damage(checkpoints: Path, *, done: bool) -> str | None:
     return None
 
 
-def _check_data(config: RunConfig, run: RunDir, schema: Schema) -> None:
+def _check_data(config: RunConfig, run: RunDir, schema: Schema, reporter: Reporter) -> None:
     check_model_columns(schema)
     engine = get_engine(config.engine.name, row_group_rows=config.engine.row_group_rows)
     check_target(schema, run.data("train"), engine)
     for part in PARTS:
         check_processed(schema, run.data(part), part, engine)
+    note = note_of_scale(schema, run.data("train"), engine)
+    if note is not None:
+        reporter.note(note)
+
+
+def has_model(path: Path) -> bool:
+    """Tell whether a training left a checkpoint in a run directory."""
+    folder = path / "checkpoints"
+    return folder.is_dir() and any(folder.iterdir())
 
 
 def _drop_model(run: RunDir) -> None:

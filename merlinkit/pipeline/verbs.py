@@ -25,7 +25,7 @@ from merlinkit.pipeline.run_dir import (
     read_saved_config,
 )
 from merlinkit.pipeline.stage import Reporter
-from merlinkit.pipeline.train import TRAIN_STARTED, run_train
+from merlinkit.pipeline.train import TRAIN_STARTED, has_model, run_train
 from merlinkit.pipeline.write_errors import write_errors
 from merlinkit.report.page import write_report
 
@@ -170,13 +170,22 @@ def _cell(name: str, value: Any) -> str:
 
 def _require_same_run(config: RunConfig, sections: Sequence[str]) -> None:
     """Raise unless the folder is free, of the same configuration, or may be overwritten."""
-    saved = read_saved_config(config.run_dir)
+    makes_data = bool(set(sections) & set(DATA_SECTIONS))
+    try:
+        saved = read_saved_config(config.run_dir)
+        record = read_record(config.run_dir)
+    except RunDirError as error:
+        if not makes_data:
+            raise
+        if not config.overwrite:
+            raise RunDirError(f"{error}, or set overwrite=true to delete what is there") from error
+        clear(config.run_dir)
+        return
     if saved is None:
         return
-    record = read_record(config.run_dir)
-    # After etl alone, a model of any kind may follow. Without a record, a kill came while the
-    # folder was being cleared.
-    trained = record is None or TRAIN_STARTED in record["stages"]
+    # After etl alone, or a training that got nowhere, a model of any kind may follow. Without a
+    # record, a kill came while the folder was being cleared.
+    trained = record is None or (TRAIN_STARTED in record["stages"] and has_model(config.run_dir))
     differing = [
         name
         for name in sections
@@ -184,7 +193,7 @@ def _require_same_run(config: RunConfig, sections: Sequence[str]) -> None:
     ]
     if not differing:
         return
-    keeps_data = not set(sections) & set(DATA_SECTIONS)
+    keeps_data = not set(differing) & set(DATA_SECTIONS)
     if config.overwrite:
         # Training deletes the model itself, once it knows that it can make another.
         if not keeps_data:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
 
-from merlinkit.errors import DataError, SchemaError
+from merlinkit.errors import DataError
 from merlinkit.metrics import BinaryMetrics, RegressionMetrics
 from merlinkit.metrics.arrays import Values
-from merlinkit.schema import Column, Tags
+from merlinkit.schema import Column
+from merlinkit.training.target_kind import target_kind
 
 __all__ = ["Binary", "Metrics", "Objective", "Regression", "objective_for"]
 
@@ -32,9 +33,6 @@ class Metrics(Protocol):
 class Objective(Protocol):
     """A kind of label."""
 
-    monitor: ClassVar[str]
-    metric_names: ClassVar[tuple[str, ...]]
-
     def loss(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return the mean loss of a batch, a scalar."""
         ...
@@ -54,9 +52,6 @@ class Objective(Protocol):
 
 class Binary:
     """Labels of 0 and 1: cross entropy on logits."""
-
-    monitor: ClassVar[str] = "auc"
-    metric_names: ClassVar[tuple[str, ...]] = ("auc", "logloss", "normalized_entropy", "ece")
 
     def loss(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return the mean of ``log(1 + exp(-z))``, ``z`` the logit towards the label."""
@@ -88,9 +83,6 @@ class Binary:
 
 class Regression:
     """Labels that are numbers: squared error."""
-
-    monitor: ClassVar[str] = "rmse"
-    metric_names: ClassVar[tuple[str, ...]] = ("rmse", "mae", "r2")
 
     def loss(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return the mean squared error."""
@@ -130,13 +122,4 @@ def objective_for(target: Column) -> Objective:
         If the target is tagged as one of several classes, which is not supported, or both as
         binary and as a number.
     """
-    if Tags.MULTI_CLASS_CLASSIFICATION in target.tags:
-        raise SchemaError(
-            f"target '{target.name}' is tagged 'multi_class_classification'; the trainer learns "
-            "'binary_classification' and 'regression' targets"
-        )
-    if {Tags.BINARY_CLASSIFICATION, Tags.REGRESSION} <= target.tags:
-        raise SchemaError(
-            f"target '{target.name}' is tagged both 'binary_classification' and 'regression'"
-        )
-    return Regression() if Tags.REGRESSION in target.tags else Binary()
+    return Regression() if target_kind(target) == "regression" else Binary()

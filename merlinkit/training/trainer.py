@@ -21,6 +21,7 @@ from merlinkit.training.inference import outputs_of
 from merlinkit.training.loop import Loop
 from merlinkit.training.objective import objective_for
 from merlinkit.training.result import Predictions, TrainResult
+from merlinkit.training.target_kind import check_monitor
 
 __all__ = ["Trainer", "resolve_device"]
 
@@ -64,12 +65,7 @@ class Trainer:
         self.target = target_column(schema, target)
         self.objective = objective_for(self.target)
         self.device = resolve_device(config.device)
-        self.monitor = self.objective.monitor if config.monitor is None else config.monitor
-        if self.monitor not in self.objective.metric_names:
-            raise ConfigError(
-                f"trainer.monitor is '{self.monitor}', but the metrics of target "
-                f"'{self.target.name}' are {', '.join(self.objective.metric_names)}"
-            )
+        self.monitor = check_monitor(config.monitor, self.target)
         self._continuous = [column.name for column in model_inputs(schema).continuous]
 
     def fit(

@@ -91,11 +91,26 @@ def assert_refused(outcome: tuple[int, str], *messages: str) -> None:
         (["run", "engine=gpu"], ["engine=gpu: no such choice", "engine can be cpu"]),
         (["run", "trainer.epochs=[1"], ["trainer.epochs=[1:"]),
         (["run", "+trainer.lr=1"], ["trainer.lr is not a setting"]),
+        (
+            ["run", "dataset=files", "dataset.path=/logs/a b(1).csv"],
+            ["need quotes: 'dataset.path='\"'\"'/logs/a b(1).csv'\"'\"''"],
+        ),
+        (
+            ["plan", "dataset=files", "dataset.path=a.csv,b.csv"],
+            ["for a list write 'dataset.path=[a.csv,b.csv]'"],
+        ),
+        (["run", "features=[{columns: [a]}]"], ["write the value into conf/features/NAME.yaml"]),
+        (["run", "trainer.device=cuda"], ["trainer.device is 'cuda'", "finds no GPU"]),
+        (
+            ["run", "trainer.monitor=rmse", "trainer.device=cuda"],
+            ["2 problems", "trainer.monitor is 'rmse'", "auc, logloss", "finds no GPU"],
+        ),
+        (["plan", "trainer.monitor=r2"], ["trainer.monitor is 'r2'"]),
         (["train"], ["say which run to train in"]),
         (["evaluate", "run_dir=nothing"], ["holds no run; call train first"]),
         (["doctor", "now"], ["doctor takes nothing"]),
         (["generate", "dataset=movielens_100k"], ["cannot be generated"]),
-        (["generate", "generate.format=xml"], ["parquet, csv or jsonl expected"]),
+        (["generate", "generate.format=xml"], ["parquet, csv, tsv or jsonl expected"]),
     ],
     ids=lambda value: " ".join(value)[:60],
 )
@@ -243,3 +258,82 @@ def test_a_bug_keeps_its_traceback(here, monkeypatch):
     monkeypatch.setattr("merlinkit.pipeline.verbs.run_etl", broken)
     with pytest.raises(ZeroDivisionError, match="a bug"):
         main(["run", "dataset=synthetic", "dataset.rows=100", "run_dir=out"])
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("{columns: [tags], ops: [{op: AddTags, tags: continuous}]}", "'tags' is tagged cont"),
+        ("{columns: [item], ops: [{op: AddTags, tags: categorical}]}", "'item' is tagged categ"),
+        ("{columns: [user], ops: [{op: AddTags, tags: categorical}]}", "'user' is tagged categ"),
+        ("{columns: [user], ops: [{op: AddTags, tags: continuous}]}", "'user' is tagged cont"),
+        ("{columns: [user], ops: [{op: AddTags, tags: [target]}]}", "'user' must hold one number"),
+        (
+            "{columns: [click], ops: [{op: AddTags, tags: [target, multi_class_classification]}]}",
+            "is tagged 'multi_class_classification'",
+        ),
+    ],
+)
+@pytest.mark.parametrize("verb", ["run", "plan"])
+def test_columns_that_no_model_can_read_are_found_before_any_work(
+    verb, entry, message, here, capsys
+):
+    LOGS.with_columns(tags=pl.lit([1, 2])).write_parquet("lists.parquet")
+    label = "" if "target" in entry else "{columns: [click], ops: [{op: AddTags, tags: target}]}"
+    features = f"# @package _global_\nfeatures:\n  - {entry}\n  - {label}\n"
+    (here / "conf" / "features" / "mine.yaml").write_text(features.replace("  - \n", ""))
+    given = ["dataset=files", "dataset.path=lists.parquet", "dataset.time=ts", "features=mine"]
+    assert_refused(call(capsys, verb, *given, "run_dir=out"), message)
+    assert not (here / "out").exists()
+
+
+def test_a_training_that_failed_can_be_tried_again(here, capsys):
+    code, text = run_on(capsys, "good.parquet", "trainer.learning_rate=1e30", "trainer.epochs=30")
+    assert code != 0, text
+    finished = (here / "out" / "data" / "train" / "_SUCCESS").stat().st_mtime_ns
+    code, text = run_on(capsys, "good.parquet", "trainer.epochs=1")
+    assert code == 0, text
+    assert (here / "out" / "data" / "train" / "_SUCCESS").stat().st_mtime_ns == finished
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("run.json", "{"),
+        ("run.json", '{"format": 1, "stages": {"etl": 5}, "status": "complete"}'),
+        ("config.yaml", "a: ["),
+    ],
+)
+def test_a_damaged_run_directory_can_be_overwritten(name, content, here, capsys):
+    assert run_on(capsys, "good.parquet", "trainer.epochs=1")[0] == 0
+    (here / "out" / name).write_text(content)
+    assert_refused(run_on(capsys, "good.parquet", "trainer.epochs=1"), name, "overwrite=true")
+    code, text = run_on(capsys, "good.parquet", "trainer.epochs=1", "overwrite=true")
+    assert code == 0, text
+
+
+def test_overwriting_a_model_keeps_the_data(here, capsys):
+    assert run_on(capsys, "good.parquet", "trainer.epochs=1")[0] == 0
+    finished = (here / "out" / "data" / "train" / "_SUCCESS").stat().st_mtime_ns
+    changed = "model.embedding_dim=4"
+    assert_refused(
+        run_on(capsys, "good.parquet", "trainer.epochs=1", changed), "processed data stays"
+    )
+    code, text = run_on(capsys, "good.parquet", "trainer.epochs=1", changed, "overwrite=true")
+    assert code == 0, text
+    assert (here / "out" / "data" / "train" / "_SUCCESS").stat().st_mtime_ns == finished
+
+
+def test_csv_options_can_be_overridden_one_by_one(here, capsys):
+    LOGS.write_csv("logs.csv", separator="|")
+    code, text = run_on(capsys, "logs.csv", "dataset.csv.delimiter='|'", "trainer.epochs=1")
+    assert code == 0, text
+
+
+def test_a_filter_that_leaves_nothing_is_blamed(here, capsys):
+    features = FEATURES.replace(
+        "columns: [click]\n    ops: [",
+        "columns: [click]\n    ops: [{op: Filter, predicate: click > 5}, ",
+    )
+    (here / "conf" / "features" / "mine.yaml").write_text(features)
+    assert_refused(run_on(capsys, "good.parquet"), "operators that remove rows")

@@ -502,7 +502,7 @@ def test_temporal_rows_without_a_time(
     moment: Any = "2026-01-01" if isinstance(dtype, pl.Datetime) else 2
     split = TemporalSplit("t") if fractions else TemporalSplit("t", test_from=moment)
     with pytest.raises(
-        DataError, match=r"'t': 2 of 4 rows have no time. Remove them first, as Filt"
+        DataError, match=r"'t': 2 of 4 rows have no time .null, NaN or infinite.*come too late"
     ):
         split.fit(frame, ENGINE)
 

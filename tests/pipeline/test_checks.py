@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 
 import polars as pl
 import pytest
 
 from merlinkit.engine.cpu import CpuEngine
 from merlinkit.errors import DataError
-from merlinkit.pipeline.checks import check_processed, check_target
+from merlinkit.pipeline.checks import check_processed, check_target, note_of_scale
 from merlinkit.schema import Column, Domain, Schema
 
 IDS = Column("ids", "Int64", is_list=True, domain=Domain(0, 9), tags=["categorical"])
@@ -55,3 +56,21 @@ def test_label_without_values_is_said_to_be_null(tmp_path):
 def test_number_to_learn_may_be_any(tmp_path):
     folder = part(tmp_path, price=[1.0, 2.0], stars=[3.5, 3.5])
     check_target(Schema([PRICE, STARS]), folder, CpuEngine())
+
+
+def test_labels_that_are_nan_are_named_so(tmp_path):
+    like = Column("like", "Float64", tags=["target", "binary_classification"])
+    folder = part(tmp_path, price=[1.0, 2.0], like=[1.0, math.nan])
+    with pytest.raises(DataError, match="label 'like' is NaN in 1 training rows"):
+        check_target(Schema([PRICE, like]), folder, CpuEngine())
+
+
+@pytest.mark.parametrize(
+    ("stars", "said"),
+    [([1.7e9, 1.8e9], "values of 1.75e\\+09 in the mean"), ([-5.0, 3.0], None), ([None], None)],
+)
+def test_numbers_too_large_to_learn_are_noted(stars, said, tmp_path):
+    values = pl.Series(stars, dtype=pl.Float64)
+    folder = part(tmp_path, price=[1.0] * len(stars), stars=values)
+    note = note_of_scale(Schema([PRICE, STARS]), folder, CpuEngine())
+    assert note is None if said is None else re.search(said, note)

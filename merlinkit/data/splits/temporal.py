@@ -138,7 +138,9 @@ class TemporalSplit(Split):
         if found["unusable"]:
             raise DataError(
                 f"time column '{self.column}': {found['unusable']:,} of {rows:,} rows have no "
-                f'time. Remove them first, as Filter("{self.column} IS NOT NULL") does'
+                "time (null, NaN or infinite). A split comes before all features, so Filter and "
+                "FillMissing come too late: write the data without these rows, or choose "
+                "split=random or split=given"
             )
         if rows == 0:
             raise DataError(f"time column '{self.column}': there are no rows to split")
