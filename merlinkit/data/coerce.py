@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Protocol
 
 import polars as pl
@@ -33,7 +33,9 @@ DatasetLike = Any
 """A `Dataset`, a path, list of paths, glob, folder, or a frame (Polars, pandas, pyarrow, cuDF)."""
 
 
-def as_rows(data: DatasetLike, expected: Schema | None = None) -> RowSource:
+def as_rows(
+    data: DatasetLike, expected: Schema | None = None, needed: Collection[str] | None = None
+) -> RowSource:
     """Return a source of rows as it is, or a `Dataset` made of a path or frame.
 
     Parameters
@@ -43,16 +45,23 @@ def as_rows(data: DatasetLike, expected: Schema | None = None) -> RowSource:
     expected
         Columns whose data types those of a frame take that hold nothing but nulls, and so have
         no type of their own.
+    needed
+        Columns that must be readable: others that are not (structs, intervals) are left out. None
+        stands for those of ``expected``, or for all.
     """
     if hasattr(type(data), "scan_files"):
         rows: RowSource = data
         return rows
-    dtypes: dict[str, pl.DataType] = {}
-    frame = frame_from(data) if expected is not None else None
-    if expected is not None and frame is not None:
-        dtypes = {
-            name: expected[name].polars_dtype
-            for name, dtype in frame.lazy().collect_schema().items()
-            if isinstance(dtype, pl.Null) and name in expected
-        }
-    return Dataset(data if frame is None else frame, dtypes=dtypes or None)
+    if expected is None:
+        return Dataset(data, required=needed)
+    if needed is None:
+        needed = expected.names
+    frame = frame_from(data)
+    if frame is None:
+        return Dataset(data, required=needed)
+    dtypes = {
+        name: expected[name].polars_dtype
+        for name, dtype in frame.rows.lazy().collect_schema().items()
+        if isinstance(dtype, pl.Null) and name in expected
+    }
+    return Dataset(frame, dtypes=dtypes, required=needed)

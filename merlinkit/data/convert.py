@@ -44,8 +44,8 @@ def convert(
     row_group_rows
         Rows of a row group; None leaves the choice to the engine.
     engine
-        Moves parquet files and frames. Text files are parsed by the CPU, whatever is given. None
-        is a `CpuEngine`.
+        Moves parquet files and frames. What only the CPU can read (`Dataset.needs_cpu`) it moves,
+        whatever is given. None is a `CpuEngine`.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def convert(
     (2, ['a.parquet'])
     """
     target = Path(folder)
-    runner = get_engine("cpu") if engine is None or dataset.is_text else engine
+    runner = get_engine("cpu") if engine is None or dataset.needs_cpu else engine
     work = _Conversion(dataset, target, row_group_rows)
     work.begin()
     for index, (name, plan) in enumerate(dataset.scan_files()):
@@ -102,6 +102,7 @@ class _Conversion:
         how = {
             "format": dataset.format,
             "csv": repr(dataset.csv),
+            "fields": repr(sorted((dataset.fields or {}).items())),
             "schema": dataset.schema.to_polars().items(),
             "row_group_rows": row_group_rows,
         }
@@ -224,7 +225,12 @@ class _Conversion:
         ]
         rows = sum(entry["rows"] for entry in filled)
         dropped = {str(file): count for file, count in self.dataset.malformed.by_file.items()}
-        Manifest(rows, tuple(files), self.dataset.schema, {"malformed": dropped}).save(self.folder)
+        sample = [
+            {"file": str(row.file), "line": row.line, "text": row.text, "reason": row.reason}
+            for row in self.dataset.malformed.sample
+        ]
+        details = {"malformed": dropped, "malformed_sample": sample, "notes": self.dataset.notes}
+        Manifest(rows, tuple(files), self.dataset.schema, details).save(self.folder)
         (self.folder / INCOMPLETE_MARKER).unlink()
         converted = Dataset(paths, schema=self.dataset.schema, name=self.dataset.name)
         converted.malformed.update(self.dataset.malformed)

@@ -41,7 +41,7 @@ class CsvHeaders:
     Raises
     ------
     DataError
-        If a header is not usable, the files have different columns, or all are empty.
+        If a header is not usable, or all files are empty.
     """
 
     def __init__(self, files: Sequence[Path], delimiter: str, options: CsvOptions) -> None:
@@ -58,7 +58,19 @@ class CsvHeaders:
         else:
             what = "is empty" if len(files) == 1 else f"and {len(files) - 1} more files are empty"
             raise DataError(f"{files[0]} {what}: rows were expected")
-        self._require_same(self.first, self.names)
+
+    @property
+    def every(self) -> list[str]:
+        """The column names of all files, those of the first one first."""
+        return list(dict.fromkeys(name for names in self.by_file.values() for name in names or ()))
+
+    def lacking(self, name: str) -> list[Path]:
+        """Return the files, but for empty ones, that have no column of this name."""
+        return [file for file, names in self.by_file.items() if names and name not in names]
+
+    def having(self, name: str) -> list[Path]:
+        """Return the files that have a column of this name."""
+        return [file for file, names in self.by_file.items() if names and name in names]
 
     def _first_record(self, file: Path) -> tuple[list[str], int] | None:
         """Return the values of the first record that is not blank, and its line."""
@@ -134,24 +146,6 @@ class CsvHeaders:
                 "CsvOptions(names=[...]), and has_header=False if this is no header",
             )
         return values
-
-    def _require_same(self, first: Path, names: list[str]) -> None:
-        problems = []
-        for file, others in self.by_file.items():
-            if others is None or others == names:
-                continue
-            missing = [name for name in names if name not in others]
-            extra = [name for name in others if name not in names]
-            if missing:
-                problems.append(f"{file} has no {_quoted(missing)}")
-            if extra:
-                problems.append(f"{file} has {_quoted(extra)}, which {first} has not")
-        if problems:
-            more = "" if len(problems) <= 5 else f"; and {len(problems) - 5} more"
-            raise DataError(
-                f"the files have different columns: {'; '.join(problems[:5])}{more}. If the files "
-                "have no header, say CsvOptions(has_header=False, names=[...])"
-            )
 
 
 def _looks_like_data(values: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 from merlinkit.data.csv_options import CsvOptions
@@ -24,11 +25,18 @@ class CsvValues:
         The character between fields.
     options
         Quotes, nulls and dates.
+
+    Attributes
+    ----------
+    padded : dict of str to str
+        Columns that the last `infer` took for text since a number would lose the zeros of a
+        value, and that value.
     """
 
     def __init__(self, delimiter: str, options: CsvOptions) -> None:
         self.delimiter = delimiter
         self.options = options
+        self.padded: dict[str, str] = {}
 
     def infer(
         self,
@@ -53,7 +61,8 @@ class CsvValues:
         Notes
         -----
         Whole numbers are Int64, UInt64 where one is too large for it, String where one is too
-        large for both. A column without a value is String.
+        large for both. A column of numbers of which one starts with a zero that a number would
+        lose (``007``) is String. A column without a value is String.
         """
         for name, dtype in dtypes.items():
             _require_parsable(name, dtype)
@@ -66,10 +75,60 @@ class CsvValues:
             null_values=list(self.options.null_values) or None,
             try_parse_dates=self.options.parse_dates,
             infer_schema_length=None,
-            schema_overrides={positions[name]: pl.String() for name in dtypes},
+            schema_overrides={
+                place: pl.String() for name, place in positions.items() if name in dtypes
+            },
         )
-        inferred = {name: _offered(frame[positions[name]]) for name in wanted}
-        return {name: dtypes.get(name, inferred[name]) for name in wanted}
+        inferred = {
+            name: dtypes[name] if name in dtypes else _offered(frame[positions[name]])
+            for name in wanted
+        }
+        numbers = [name for name in wanted if name not in dtypes and inferred[name].is_numeric()]
+        padded = self.zero_padded(data, names, numbers)
+        self.padded = {name: value for name, (_, value) in padded.items()}
+        inferred |= dict.fromkeys(padded, pl.String())
+        return inferred
+
+    def zero_padded(
+        self, data: bytes, names: Sequence[str], columns: Sequence[str]
+    ) -> dict[str, tuple[int, str]]:
+        """Return which columns hold values like ``007``: the first record and value of each.
+
+        Parameters
+        ----------
+        data
+            Whole records.
+        names
+            Names of the fields, in order.
+        columns
+            The columns to look at.
+        """
+        if not columns or not self._may_be_padded(data):
+            return {}
+        texts = self._read(data, dict.fromkeys(names, pl.String())).select(columns).collect()
+        found: dict[str, tuple[int, str]] = {}
+        for name in columns:
+            rows = texts[name].str.contains(r"^[+-]?0[0-9]").arg_true()
+            if len(rows):
+                row = int(rows[0])
+                found[name] = (row, texts[name][row])
+        return found
+
+    def _may_be_padded(self, data: bytes) -> bool:
+        """Return whether any field starts with a zero and a digit, without parsing the fields."""
+        quote = self.options.quote_char
+        starts = [ord(mark) for mark in ("\n", self.delimiter, quote) if mark is not None]
+        codes = np.frombuffer(b"\n\n" + data + b"\n", dtype=np.uint8)
+        before, zero, after = codes[:-2], codes[1:-1] == ord("0"), codes[2:]
+        # All that may stand before a first digit has a code below that of digits, but for some
+        # delimiters; what is left after this one quick step is few.
+        first = before < ord("0")
+        if ord(self.delimiter) >= ord("0"):
+            first |= before == ord(self.delimiter)
+        at = np.flatnonzero(zero & first)
+        at = at[(after[at] >= ord("0")) & (after[at] <= ord("9"))]
+        signed = np.isin(before[at], [ord("-"), ord("+")])
+        return bool(np.isin(codes[at - signed], starts).any())
 
     def parse(
         self, data: bytes, dtypes: Mapping[str, pl.DataType], columns: Sequence[str], rows: int
@@ -83,7 +142,13 @@ class CsvValues:
         """
         if not columns:
             return pl.DataFrame(height=rows)
-        plan = pl.scan_csv(
+        frame = self._read(data, dtypes).select(columns).collect()
+        if frame.height != rows:
+            raise pl.exceptions.ComputeError(f"{rows} rows cut, {frame.height} parsed")
+        return frame
+
+    def _read(self, data: bytes, dtypes: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+        return pl.scan_csv(
             io.BytesIO(data),
             has_header=False,
             schema=dict(dtypes),
@@ -91,10 +156,6 @@ class CsvValues:
             quote_char=self.options.quote_char,
             null_values=list(self.options.null_values) or None,
         )
-        frame = plan.select(columns).collect()
-        if frame.height != rows:
-            raise pl.exceptions.ComputeError(f"{rows} rows cut, {frame.height} parsed")
-        return frame
 
     def first_misfit(
         self, block: CsvBlock, dtypes: Mapping[str, pl.DataType], columns: Sequence[str]

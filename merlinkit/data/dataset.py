@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -19,7 +19,13 @@ from merlinkit.data.parquet import ParquetReader
 from merlinkit.data.sources import Files, resolve_files, short_names
 from merlinkit.data.text_plan import TextReader, text_plan
 from merlinkit.dtypes import DTypeLike, dtype_from_name
-from merlinkit.errors import ArtifactError, DataError, ParameterError, SchemaError
+from merlinkit.errors import (
+    ArtifactError,
+    DataError,
+    ParameterError,
+    SchemaError,
+    did_you_mean,
+)
 from merlinkit.schema import Schema
 
 __all__ = ["SCHEMA_FILE", "Dataset"]
@@ -38,7 +44,7 @@ class Dataset:
     source
         * a file, a folder (all data files in it and below; names that start with ``.`` or ``_``
           are left out), a glob (``**`` goes through folders), or a list of files and globs:
-          parquet, csv, tsv, jsonl and ndjson, text also gzipped;
+          parquet, csv, tsv, jsonl and ndjson, text also packed by gzip or zstd;
         * a polars DataFrame or LazyFrame, a pandas DataFrame, a pyarrow Table, or anything with
           ``__arrow_c_stream__``.
     format
@@ -54,7 +60,18 @@ class Dataset:
     name
         A name for messages and reports; None takes it from the source.
     columns
-        The columns to read, in order, where no schema says so.
+        The columns to read, in order, where no schema says so. Columns that are not read may be
+        of any type, differ between files, or be missing.
+    fields
+        For jsonl: columns that are made of values within nested objects, as paths of keys, such
+        as ``{"city": "$.user.address.city"}``. They come after the other columns; the outermost
+        keys (``user``) are no columns then. Elements of lists have no path.
+    missing_columns
+        What to do where a parquet, csv or tsv file lacks a column that is read: ``"error"``, or
+        ``"null"``, which fills it with nulls, with a note.
+    required
+        Where neither columns nor a schema are given: the columns that must be readable. Others
+        that are not (structs, intervals) are left out, with a note. None stands for all.
 
     Attributes
     ----------
@@ -85,13 +102,24 @@ class Dataset:
 
     Notes
     -----
-    A column that is missing in some files, or has types that do not go together (Int64 and
-    String), is an error that lists them. Int32 and Int64 are read as Int64, with a note. Structs
-    are refused. Files without any row are an error, a frame may be empty.
+    Files of one data set need not be written alike. Columns go by name, in the order of the first
+    file. Types that hold each other's values become the wider one: integers of any width, floats,
+    strings of any kind, milli- and microseconds, nulls. Others (Int64 and String, Int64 and
+    Float64, Date and Datetime) are one error that names files, column and types; `dtypes` says
+    what to read them as. A column that the first file has and another lacks is an error, or null
+    with ``missing_columns="null"``; one that the first file lacks is not read, with a note, unless
+    missing columns are null. In jsonl a missing key is always null, and a key that first shows up
+    behind the first 10,000 lines is an error. Csv types come from the first rows of the first file
+    that has the column; a later value that does not fit is an error with file and line.
 
-    Text files are read by the CPU and parsed anew in every pass:
-    `merlinkit.data.convert.convert` writes them to parquet first. Errors in later rows of text
-    files surface when a plan runs; see `merlinkit.data.failures`.
+    Whole numbers with leading zeros (``007``) are String in csv files. Time stamps of a zone that
+    is a fixed offset (``+05:30``) become UTC, the same instants, with a note. Decimals are
+    Float64. Structs, maps, intervals, unions and list views are refused, if they are read. Files
+    without any row are an error, a frame may be empty.
+
+    Text files, and parquet files that Polars cannot read (`needs_cpu`), are read by the CPU anew in
+    every pass: `merlinkit.data.convert.convert` writes them to parquet first. Errors in later rows
+    of text files surface when a plan runs; see `merlinkit.data.failures`.
 
     Examples
     --------
@@ -112,6 +140,9 @@ class Dataset:
         schema: Schema | None = None,
         name: str | None = None,
         columns: Sequence[str] | None = None,
+        fields: Mapping[str, str] | None = None,
+        missing_columns: Literal["error", "null"] = "error",
+        required: Collection[str] | None = None,
     ) -> None:
         self.files: list[Path] = []
         self.notes: list[str] = []
@@ -122,6 +153,14 @@ class Dataset:
         self._names: list[str] = []
         self.csv = csv
         wanted, given = _wanted(schema, columns, dtypes)
+        if missing_columns not in ("error", "null"):
+            raise ParameterError(
+                f"missing_columns '{missing_columns}': expected 'error' or 'null'."
+                f"{did_you_mean(str(missing_columns), ('error', 'null'))}"
+            )
+        self.fields = fields
+        self.missing_columns = missing_columns
+        self._required = required
 
         if isinstance(source, str | os.PathLike) or _is_list(source):
             files = resolve_files(source, format)
@@ -129,6 +168,8 @@ class Dataset:
             self._names = short_names(files.paths, files.root)
             if csv is not None and self.format not in ("csv", "tsv"):
                 raise ParameterError(f"csv options were given for {self.format} files")
+            if fields is not None and self.format != "jsonl":
+                raise ParameterError(f"fields were given for {self.format} files; jsonl has them")
             plain = self._read_files(files, given, wanted)
             self.name = name or _name_of(source, files)
             self.notes += _unread_folders(files)
@@ -139,13 +180,14 @@ class Dataset:
                     f"a {type(source).__name__} is no source of data; expected a path, a list of "
                     "paths, a glob, a folder, or a polars, pandas or pyarrow frame"
                 )
-            if format is not None or csv is not None:
-                raise ParameterError("format and csv options were given for a frame")
+            if format is not None or csv is not None or fields is not None:
+                raise ParameterError("format, csv options or fields were given for a frame")
             self.format = "frame"
             self.name = name or "frame"
             self._names = ["frame"]
-            frame = FrameReader(raw, given, wanted)
+            frame = FrameReader(raw, given, wanted, required)
             self._frame, plain = frame, frame.schema
+            self.notes += frame.notes
             self._require_columns(plain)
         self.schema = schema if schema is not None else Schema.from_polars(plain)
         if schema is None and self.format == "parquet":
@@ -160,7 +202,13 @@ class Dataset:
         columns: Sequence[str] | None,
     ) -> pl.Schema:
         if self.format == "parquet":
-            parquet = ParquetReader(self.files, dtypes, columns)
+            parquet = ParquetReader(
+                self.files,
+                dtypes,
+                columns,
+                missing_columns=self.missing_columns,
+                required=self._required,
+            )
             self._parquet, self.notes = parquet, parquet.notes
             if parquet.num_rows == 0:
                 raise DataError(f"{_sources(self.files)}: no rows")
@@ -168,10 +216,18 @@ class Dataset:
             return parquet.schema
         text: TextReader
         if self.format == "jsonl":
-            text = JsonlReader(self.files, dtypes, columns)
+            text = JsonlReader(self.files, dtypes, columns, self.fields, self._required)
         else:
             options = self.csv or CsvOptions()
-            text = CsvReader(self.files, self.format, options, dtypes, columns, self.malformed)
+            text = CsvReader(
+                self.files,
+                self.format,
+                options,
+                dtypes,
+                columns,
+                self.malformed,
+                self.missing_columns,
+            )
         self._text, self.notes = text, text.notes
         if not text.has_rows:
             header = "" if self.format == "jsonl" else ", at most a header"
@@ -211,6 +267,11 @@ class Dataset:
     def is_text(self) -> bool:
         """Whether the files are text, which is parsed anew in every pass, by the CPU alone."""
         return self._text is not None
+
+    @property
+    def needs_cpu(self) -> bool:
+        """Whether plans over it run on the CPU alone: text, or parquet that pyarrow must read."""
+        return self.is_text or (self._parquet is not None and self._parquet.needs_cpu)
 
     def scan(self) -> pl.LazyFrame:
         """Return the whole data set as one lazy plan, columns in the order of the schema."""

@@ -7,7 +7,15 @@ import polars as pl
 from merlinkit.dtypes import dtype_name
 from merlinkit.errors import SchemaError
 
-__all__ = ["can_cast", "cast_to", "common_dtype", "plain_dtype", "plain_or_same", "read_as"]
+__all__ = [
+    "can_cast",
+    "cast_to",
+    "common_dtype",
+    "offset_zone",
+    "plain_dtype",
+    "plain_or_same",
+    "read_as",
+]
 
 _SIGNED: list[pl.DataType] = [pl.Int8(), pl.Int16(), pl.Int32(), pl.Int64()]
 _UNSIGNED: list[pl.DataType] = [pl.UInt8(), pl.UInt16(), pl.UInt32(), pl.UInt64()]
@@ -20,6 +28,8 @@ def plain_dtype(dtype: pl.DataType) -> pl.DataType:
     -----
     Categorical and Enum become String and Decimal becomes Float64, as cuDF plans have no such
     types. Arrays become lists. A column of nothing but nulls that has no type becomes String.
+    Time stamps of a zone that is a fixed offset (``+05:00``, which Polars calls ``Etc/GMT-5``)
+    become UTC, the same instants.
 
     Raises
     ------
@@ -41,6 +51,8 @@ def plain_dtype(dtype: pl.DataType) -> pl.DataType:
         return pl.String()
     if isinstance(dtype, pl.Decimal):
         return pl.Float64()
+    if isinstance(dtype, pl.Datetime) and offset_zone(dtype) is not None:
+        return pl.Datetime(dtype.time_unit, "UTC")
     if str(dtype) == "Float16":
         return pl.Float32()
     if isinstance(dtype, pl.Struct):
@@ -48,6 +60,20 @@ def plain_dtype(dtype: pl.DataType) -> pl.DataType:
     if isinstance(dtype, pl.Object) or dtype in (pl.Int128, pl.UInt128):
         raise SchemaError(f"has a type that cannot be used ({dtype})")
     return dtype
+
+
+def offset_zone(dtype: pl.DataType) -> str | None:
+    """Return the time zone of time stamps that have a fixed offset, None of all other types.
+
+    Examples
+    --------
+    >>> offset_zone(pl.Datetime("us", "Etc/GMT+8")), offset_zone(pl.Datetime("us", "Europe/Rome"))
+    ('Etc/GMT+8', None)
+    """
+    if isinstance(dtype, pl.List | pl.Array):
+        return offset_zone(dtype.inner)  # type: ignore[arg-type]
+    zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
+    return zone if zone is not None and zone.startswith("Etc/GMT") else None
 
 
 def common_dtype(left: pl.DataType, right: pl.DataType) -> pl.DataType | None:

@@ -1,4 +1,4 @@
-"""Line-delimited JSON, plain or gzipped: one object a line, a key is a column.
+"""Line-delimited JSON, plain or compressed: one object a line, a key is a column.
 
 What Polars' own reader does, as of 1.44, and why it is not used alone: keys that its schema lacks
 are dropped without a word; errors name neither file nor line; small integers and times make it
@@ -9,13 +9,15 @@ each block are compared with the columns, and a line that does not fit is looked
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from merlinkit.data.dtype_rules import plain_dtype
+from merlinkit.data.json_path import JsonPath, nested_schema, parse_fields
 from merlinkit.data.jsonl_lines import (
+    first_ambiguous,
     first_lines,
     first_not_object,
     kind_of,
@@ -24,7 +26,7 @@ from merlinkit.data.jsonl_lines import (
 )
 from merlinkit.data.text import line_error, shown
 from merlinkit.dtypes import dtype_name
-from merlinkit.errors import DataError, SchemaError, did_you_mean
+from merlinkit.errors import DataError, ParameterError, SchemaError, did_you_mean
 
 __all__ = ["JsonlReader"]
 
@@ -45,18 +47,28 @@ class JsonlReader:
     columns
         The columns to read, in order, other keys are left out; None reads all, and then a key
         that first shows up in a later line is an error, so that it cannot get lost.
+    fields
+        Columns that are made of values within nested objects, as paths of keys
+        (`merlinkit.data.json_path.JsonPath`). They come after the others. The outermost keys that
+        they go into are no columns then.
+    required
+        With ``columns`` None, the columns that must be readable; nested objects under other keys
+        are left out, with a note. None stands for every column.
 
     Raises
     ------
     DataError
-        If the first lines are not JSON objects, or hold nested objects.
+        If the first lines are not JSON objects, or hold nested objects that have no path.
     SchemaError
         If a column that is named is not there.
+    ParameterError
+        If a path is none, or a column is read both by a path and as a whole.
 
     Notes
     -----
-    A missing key is null. Blank lines are left out. A number in a String column is its text; a
-    fraction in an integer column, or text in a number column, is an error.
+    A missing key, also one on a path, is null. Blank lines are left out. A number in a String
+    column is its text; a fraction in an integer column, or text in a number column, is an error. So
+    is an object that has a key twice, and half of a surrogate pair.
     """
 
     def __init__(
@@ -64,11 +76,21 @@ class JsonlReader:
         files: Sequence[Path],
         dtypes: Mapping[str, pl.DataType],
         columns: Sequence[str] | None,
+        fields: Mapping[str, str] | None = None,
+        required: Collection[str] | None = None,
     ) -> None:
         self.notes: list[str] = []
         self._given = dict(dtypes)
         self._every_key = columns is None
+        self._required = required
+        self._fields = parse_fields(fields)
+        self._ignored = {path.keys[0] for path in self._fields.values()} - set(self._fields)
         self._sample_file = files[0]
+        for name in [*dtypes, *(columns or ())]:
+            if name in self._ignored:
+                raise ParameterError(
+                    f"column '{name}' is read as a whole, but fields go into it; leave one out"
+                )
         inferred = self._infer(files, columns)
         self.has_rows = inferred is not None
         known = {**(inferred or {}), **self._given}
@@ -81,7 +103,10 @@ class JsonlReader:
                     f"{hint} If it comes later, give its type with dtypes"
                 )
         self.schema = pl.Schema({name: known[name] for name in wanted})
-        self._parsed = {name: _parsable(dtype) for name, dtype in self.schema.items()}
+        self._paths = {name: self._fields.get(name, JsonPath((name,))) for name in wanted}
+        self._parsed = nested_schema(
+            self._paths, {name: _parsable(dtype) for name, dtype in self.schema.items()}
+        )
 
     def _infer(
         self, files: Sequence[Path], columns: Sequence[str] | None
@@ -102,7 +127,20 @@ class JsonlReader:
     ) -> dict[str, pl.DataType]:
         plain: dict[str, pl.DataType] = {}
         problems = []
-        for name, dtype in schema.items():
+        found = {
+            name: dtype
+            for name, dtype in schema.items()
+            if name not in self._ignored and name not in self._fields
+        }
+        for name, path in self._fields.items():
+            at = path.dtype_in(schema)
+            if at is None and name not in self._given and (columns is None or name in columns):
+                problems.append(
+                    f"column '{name}': no value at {path} in the first {INFER_ROWS:,} lines; if it "
+                    "comes later, give its type with dtypes"
+                )
+            found[name] = pl.String() if at is None else at
+        for name, dtype in found.items():
             if name in self._given or (columns is not None and name not in columns):
                 plain[name] = pl.String()
                 continue
@@ -110,16 +148,21 @@ class JsonlReader:
                 # Numbers beyond 64 bits are read as their text, so that no digit is lost.
                 plain[name] = pl.String() if dtype == pl.Int128 else plain_dtype(dtype)
             except SchemaError as error:
+                if self._required is not None and name not in self._required:
+                    self._ignored.add(name)
+                    self.notes.append(f"key '{name}' {error}; it is left out, nothing needs it")
+                    continue
                 problems.append(f"key '{name}' {error}")
         if problems:
             raise DataError(
-                f"{file}: {'; '.join(problems)}. Flatten it, leave it out with columns=[...], or "
-                "read its JSON text with dtypes={'KEY': 'String'}"
+                f"{file}: {'; '.join(problems)}. Name its values with fields={{'COLUMN': "
+                "'$.KEY.KEY'}, leave it out with columns=[...], or read its JSON text with "
+                "dtypes={'KEY': 'String'}"
             )
         return plain
 
     def _unusable(self, file: Path, data: bytes, line: int, error: Exception) -> DataError:
-        found = first_not_object(file, data, line)
+        found = first_not_object(file, data, line) or first_ambiguous(file, data, line)
         if found is not None:
             return found
         kinds: dict[str, dict[str, int]] = {}
@@ -156,9 +199,17 @@ class JsonlReader:
         try:
             if frame is None:
                 frame = pl.read_ndjson(data, schema=self._parsed)
-            return frame.cast(dict(self.schema))  # type: ignore[arg-type]
+            rows = self._columns(frame, self._paths)
         except pl.exceptions.PolarsError as error:
             raise self._misfit(file, data, line, error) from None
+        if (found := first_ambiguous(file, data, line)) is not None:
+            raise found
+        return rows
+
+    def _columns(self, frame: pl.DataFrame, paths: Mapping[str, JsonPath]) -> pl.DataFrame:
+        return frame.select(
+            path.expr().cast(self.schema[name]).alias(name) for name, path in paths.items()
+        )
 
     def _parse_every_key(self, file: Path, data: bytes, line: int) -> pl.DataFrame | None:
         """Return the block if its own types are those expected; raise if it has other keys."""
@@ -171,7 +222,7 @@ class JsonlReader:
             if (found := first_not_object(file, data, line)) is not None:
                 raise found from None
             keys = {key for _, text in numbered_lines(data, line) for key in json.loads(text)}
-        unknown = sorted(keys - set(self._parsed))
+        unknown = sorted(keys - set(self._parsed) - self._ignored)
         if unknown:
             raise self._unknown_key(file, data, line, unknown[0])
         if frame is None or any(frame.schema.get(key) != self._parsed[key] for key in self._parsed):
@@ -194,22 +245,22 @@ class JsonlReader:
 
     def _misfit(self, file: Path, data: bytes, line: int, error: Exception) -> DataError:
         """Return the error that names the first line that does not fit, found by halving."""
-        found = first_not_object(file, data, line)
+        found = first_not_object(file, data, line) or first_ambiguous(file, data, line)
         if found is not None:
             return found
         lines = list(numbered_lines(data, line))
         low, high = 0, len(lines)
         while high - low > 1:
             middle = (low + high) // 2
-            if self._fits(lines[low:middle], self._parsed):
+            if self._fits(lines[low:middle], self._paths):
                 low = middle
             else:
                 high = middle
         number, text = lines[low]
-        for key, parsed in self._parsed.items():
-            if not self._fits(lines[low:high], {key: parsed}):
+        for key, path in self._paths.items():
+            if not self._fits(lines[low:high], {key: path}):
                 kind = dtype_name(self.schema[key])
-                value = shown(json.dumps(json.loads(text).get(key), ensure_ascii=False))
+                value = shown(json.dumps(path.value_in(json.loads(text)), ensure_ascii=False))
                 origin = (
                     "as dtypes says"
                     if key in self._given
@@ -225,11 +276,11 @@ class JsonlReader:
         first = str(error).partition("\n")[0]
         return line_error(file, number, f"{first}: {shown(text)}")
 
-    def _fits(self, lines: Sequence[tuple[int, bytes]], parsed: Mapping[str, pl.DataType]) -> bool:
+    def _fits(self, lines: Sequence[tuple[int, bytes]], paths: Mapping[str, JsonPath]) -> bool:
         data = b"".join(text + b"\n" for _, text in lines)
+        parsed = {name: _parsable(self.schema[name]) for name in paths}
         try:
-            frame = pl.read_ndjson(data, schema=dict(parsed))
-            frame.cast({name: self.schema[name] for name in parsed})
+            self._columns(pl.read_ndjson(data, schema=nested_schema(paths, parsed)), paths)
         except pl.exceptions.PolarsError:
             return False
         return True

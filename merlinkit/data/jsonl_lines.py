@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from merlinkit.data.text import line_error, read_blocks, shown
 from merlinkit.errors import DataError
 
-__all__ = ["first_lines", "first_not_object", "kind_of", "line_blocks", "numbered_lines"]
+__all__ = [
+    "first_ambiguous",
+    "first_lines",
+    "first_not_object",
+    "kind_of",
+    "line_blocks",
+    "numbered_lines",
+]
 
 MAX_LINE_BYTES = 64 << 20
+MAX_DEPTH = 64
+"""Lists and objects within one another; Polars overflows its stack at a few thousand."""
+
 _BLANK = b" \t\r\n"
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_BRACKET_OR_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+_KEY = r'"(?:[^"\\]|\\.)*"\s*:'
 
 
 def line_blocks(file: Path) -> Iterator[tuple[bytes, int]]:
@@ -32,8 +48,25 @@ def line_blocks(file: Path) -> Iterator[tuple[bytes, int]]:
             )
         data = text[:stop]
         if data.strip(_BLANK):
+            _refuse_deep(file, data, line)
             yield data, line
         line += data.count(b"\n")
+
+
+def _refuse_deep(file: Path, data: bytes, line: int) -> None:
+    lines = data.split(b"\n")
+    opened = _decoded(lines).str.count_matches(r"[\[{]")
+    for index in (opened > MAX_DEPTH).arg_true():
+        depth = 0
+        for found in _BRACKET_OR_STRING.finditer(lines[index]):
+            depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(found.group(), 0)
+            if depth > MAX_DEPTH:
+                raise line_error(
+                    file,
+                    line + index,
+                    f"lists or objects are more than {MAX_DEPTH} within one another: "
+                    f"{shown(lines[index])}. Flatten it",
+                )
 
 
 def first_lines(data: bytes, count: int) -> bytes:
@@ -74,6 +107,62 @@ def first_not_object(file: Path, data: bytes, line: int) -> DataError | None:
                 file, number, f"{kind_of(value)} found, a JSON object was expected: {shown(text)}"
             )
     return None
+
+
+def first_ambiguous(file: Path, data: bytes, line: int) -> DataError | None:
+    """Return the error about the first line that is JSON, but does not say one thing.
+
+    Notes
+    -----
+    Those are a key that an object has twice, of which Polars reads the first and Python the last
+    value, and a half of a surrogate pair, which is no character and which Polars makes a zero byte.
+    Lines are only parsed here where one may be of these.
+    """
+    odd: set[int] = set()
+    lines = data.split(b"\n")
+    if _SURROGATE.search(data):
+        odd |= {index for index, text in enumerate(lines) if _SURROGATE.search(text)}
+    # Keys of objects within objects count as well, so that this only says where to look.
+    keys = _decoded(lines).str.extract_all(_KEY)
+    odd |= set((keys.list.n_unique() < keys.list.len()).arg_true().to_list())
+    for index in sorted(odd):
+        text = lines[index]
+        try:
+            json.loads(text, object_pairs_hook=_require_one_each)
+        except RecursionError:
+            continue
+        except _AmbiguousError as error:
+            return line_error(file, line + index, f"{error}: {shown(text)}. Write the line again")
+        except ValueError:
+            continue  # not JSON at all, which others tell
+    return None
+
+
+def _decoded(lines: Sequence[bytes]) -> pl.Series:
+    try:
+        return pl.Series(lines, dtype=pl.Binary).cast(pl.String)
+    except pl.exceptions.PolarsError:  # some are not UTF-8, which others tell
+        return pl.Series([text.decode(errors="replace") for text in lines], dtype=pl.String)
+
+
+class _AmbiguousError(Exception):
+    """A line that does not say one thing."""
+
+
+def _require_one_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _AmbiguousError(f"key {shown(key)} is there twice in one object")
+        for text in (key, *(value if isinstance(value, list) else (value,))):
+            if isinstance(text, str) and any("\ud800" <= letter <= "\udfff" for letter in text):
+                code = next(letter for letter in text if "\ud800" <= letter <= "\udfff")
+                raise _AmbiguousError(
+                    f"key {shown(ascii(key)[1:-1])} holds \\u{ord(code):04x} alone, half of a "
+                    "character"
+                )
+        found[key] = value
+    return found
 
 
 def _refuse_constant(name: str) -> Any:

@@ -83,5 +83,7 @@ class Malformed:
     def __str__(self) -> str:
         if not self:
             return "no malformed rows"
-        shown = "; ".join(f"{row.file}, line {row.line}: {row.reason}" for row in self.sample)
+        shown = "; ".join(
+            f"{row.file}, line {row.line}: {row.reason}: {row.text}" for row in self.sample
+        )
         return f"{self.count} malformed rows dropped, such as {shown}"

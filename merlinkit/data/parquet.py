@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
+import pyarrow as pa
 
+from merlinkit.data.arrow_parquet import arrow_plan, arrow_schema
+from merlinkit.data.arrow_types import arrow_target, breaks_polars, polars_reads, time_zone_of
 from merlinkit.data.dtype_rules import (
     can_cast,
     common_dtype,
+    offset_zone,
     plain_dtype,
     plain_or_same,
     read_as,
@@ -34,14 +39,29 @@ class ParquetFile:
     path
         The file.
     schema
-        Its columns, as Polars reads them.
+        Its columns that can be read, as Polars has them then.
     rows
         Its number of rows.
+    names
+        All its columns, in order.
+    unreadable
+        What those hold that cannot be read.
+    by_arrow
+        Columns that Polars cannot read, or reads wrong, but pyarrow can.
+    breaks_polars
+        Whether Polars cannot read any column of the file.
+    notes
+        What columns hold that is not kept, by name.
     """
 
     path: Path
     schema: pl.Schema
     rows: int
+    names: tuple[str, ...]
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    by_arrow: frozenset[str] = frozenset()
+    breaks_polars: bool = False
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> ParquetFile:
@@ -74,15 +94,64 @@ class ParquetFile:
                 f"{path} is a damaged parquet file: its {size:,} bytes do not end with PAR1, so "
                 "its end is missing. Write or fetch it again"
             )
+        foreign = cls._by_arrow(path)
+        if foreign is not None and foreign.breaks_polars:
+            return foreign
         try:
             plan = _scan([path])
-            return cls(path, plan.collect_schema(), plan.select(pl.len()).collect().item())
-        except (pl.exceptions.PolarsError, OSError) as error:
+            schema = plan.collect_schema()
+            rows = plan.select(pl.len()).collect().item()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             first = str(error).partition("\n")[0]
             raise DataError(
                 f"{path} is a damaged parquet file: its footer cannot be read ({first}). Write or "
                 "fetch it again"
             ) from None
+        if foreign is None:
+            return cls(path, schema, rows, tuple(schema))
+        kept = {
+            name: foreign.schema[name] if name in foreign.by_arrow else kind
+            for name, kind in schema.items()
+            if name not in foreign.unreadable
+        }
+        return replace(foreign, schema=pl.Schema(kept))
+
+    @classmethod
+    def _by_arrow(cls, path: Path) -> ParquetFile | None:
+        """Return the file if pyarrow must read some of it, or there is what no one can read."""
+        found = arrow_schema(path)
+        if found is None:
+            return None
+        columns, rows, misread = found
+        broken = any(breaks_polars(column.type, column.metadata) for column in columns)
+        odd = [
+            column for column in columns if column.name in misread or not polars_reads(column.type)
+        ]
+        if not broken and not odd:
+            return None
+        targets: dict[str, pl.DataType] = {}
+        unreadable: dict[str, str] = {}
+        notes: dict[str, str] = {}
+        for column in columns if broken else odd:
+            try:
+                empty = pa.array([], arrow_target(column.type))
+            except SchemaError as error:
+                unreadable[column.name] = str(error)
+                continue
+            targets[column.name] = pl.Series(empty).dtype
+            zone = time_zone_of(column.type)
+            if zone is not None:
+                notes[column.name] = f"is read as UTC: its time zone is {zone}"
+        return cls(
+            path,
+            pl.Schema(targets),
+            rows,
+            tuple(columns.names),
+            unreadable,
+            frozenset(targets),
+            broken,
+            notes,
+        )
 
 
 class ParquetReader:
@@ -95,13 +164,24 @@ class ParquetReader:
     dtypes
         Data types to read columns as.
     columns
-        The columns to read, in order; None reads all, in the order of the first file.
+        The columns to read, in order; None reads those of the first file, in its order.
+    missing_columns
+        ``"error"``, or ``"null"``, which fills columns that a file lacks with nulls; with
+        ``columns`` None all columns of all files are read then.
+    required
+        With ``columns`` None, the columns that must be readable; others that are not are left
+        out, with a note. None stands for every column.
+
+    Attributes
+    ----------
+    needs_cpu : bool
+        Whether some files are read by pyarrow, which no other engine than the CPU can plan.
 
     Raises
     ------
     DataError
-        If a column is missing in some files, has types that do not go together, or holds
-        structs; all of them at once.
+        If a column is missing in some files, has types that do not go together, or holds what
+        cannot be read; all of them at once.
     SchemaError
         If a column that is named is not there or cannot have the data type it is given.
     """
@@ -111,38 +191,88 @@ class ParquetReader:
         files: Sequence[Path],
         dtypes: Mapping[str, pl.DataType],
         columns: Sequence[str] | None,
+        *,
+        missing_columns: Literal["error", "null"] = "error",
+        required: Collection[str] | None = None,
     ) -> None:
         self.notes: list[str] = []
         self.files = _read_footers(files)
-        every = list(dict.fromkeys(name for file in self.files for name in file.schema))
-        wanted = every if columns is None else list(columns)
-        for name in [*wanted, *dtypes]:
+        self._fill = missing_columns == "null"
+        every = list(dict.fromkeys(name for file in self.files for name in file.names))
+        for name in [*(columns or ()), *dtypes]:
             if name not in every:
                 hint = did_you_mean(name, every) or f" There are: {', '.join(every[:20])}."
                 raise SchemaError(f"{files[0]}: no column '{name}'.{hint}")
-        self.schema = self._unify(wanted, dtypes)
-        if columns is None and any(list(file.schema) != wanted for file in self.files):
+        wanted = self._wanted(every, dtypes) if columns is None else list(columns)
+        self.schema = self._unify(wanted, dtypes, None if columns is not None else required)
+        first = [name for name in self.files[0].names if name in self.schema]
+        if columns is None and any(
+            [name for name in file.names if name in self.schema] != first for file in self.files
+        ):
             self.notes.append(f"columns are in the order of {self.files[0].path}")
         self.num_rows = sum(file.rows for file in self.files)
+        self.needs_cpu = any(self._reads_by_arrow(file) for file in self.files)
 
-    def _unify(self, wanted: Sequence[str], dtypes: Mapping[str, pl.DataType]) -> pl.Schema:
+    def _wanted(self, every: Sequence[str], dtypes: Mapping[str, pl.DataType]) -> list[str]:
+        """Return the columns of the first file and those with a given type, or else all."""
+        if self._fill:
+            return list(every)
+        first = self.files[0]
+        extra = [name for name in every if name not in first.names and name not in dtypes]
+        for name in extra:
+            having = [file.path for file in self.files if name in file.names]
+            self.notes.append(
+                f"column '{name}' is not read: it is in {_listed(having)}, but not in {first.path}"
+            )
+        return [name for name in every if name not in extra]
+
+    def _unify(
+        self,
+        wanted: Sequence[str],
+        dtypes: Mapping[str, pl.DataType],
+        required: Collection[str] | None,
+    ) -> pl.Schema:
         unified: dict[str, pl.DataType] = {}
         problems: list[str] = []
         for name in wanted:
-            missing = [file.path for file in self.files if name not in file.schema]
-            if missing:
-                problems.append(f"column '{name}' is missing in {_listed(missing)}")
-                continue
-            kinds: dict[pl.DataType, list[Path]] = {}
-            for file in self.files:
-                kinds.setdefault(file.schema[name], []).append(file.path)
+            before = len(self.notes)
             try:
-                unified[name] = self._one_type(name, kinds, dtypes.get(name))
+                unified[name] = self._type_of(name, dtypes.get(name))
             except SchemaError as error:
-                problems.append(str(error))
+                del self.notes[before:]
+                if required is None or name in required:
+                    problems.append(str(error))
+                else:
+                    self.notes.append(f"{error}; it is left out, since nothing needs it")
         if problems:
             raise DataError("; ".join(problems))
         return pl.Schema(unified)
+
+    def _type_of(self, name: str, wanted: pl.DataType | None) -> pl.DataType:
+        """Return the type to read a column as, noting what a user may want to know of it."""
+        missing = [file.path for file in self.files if name not in file.names]
+        if missing and not self._fill:
+            having = next(file.path for file in self.files if name in file.names)
+            raise SchemaError(
+                f"column '{name}' is missing in {_listed(missing)}, though {having} has it; leave "
+                "it out with columns=[...], or read it as null there with missing_columns='null'"
+            )
+        kinds: dict[pl.DataType, list[Path]] = {}
+        for file in self.files:
+            if name in file.unreadable:
+                raise SchemaError(
+                    f"column '{name}' {file.unreadable[name]}, in {file.path}; write it as another "
+                    "type, or leave it out with columns=[...]"
+                )
+            if name in file.schema:
+                kinds.setdefault(file.schema[name], []).append(file.path)
+        kind = self._one_type(name, kinds, wanted)
+        if missing:
+            self.notes.append(f"column '{name}' is null in {_listed(missing)}, which lack it")
+        self.notes += dict.fromkeys(
+            f"column '{name}' {file.notes[name]}" for file in self.files if name in file.notes
+        )
+        return kind
 
     def _one_type(
         self, name: str, kinds: Mapping[pl.DataType, list[Path]], wanted: pl.DataType | None
@@ -161,7 +291,8 @@ class ParquetReader:
                 common = None if common is None else common_dtype(common, plain)
         except SchemaError as error:
             raise SchemaError(
-                f"column '{name}' {error}; flatten it, or leave it out with columns=[...]"
+                f"column '{name}' {error}, in {_listed(kinds[kind])}; flatten it, or leave it out "
+                "with columns=[...]"
             ) from None
         if common is None:
             raise SchemaError(
@@ -169,22 +300,45 @@ class ParquetReader:
                 f"as, with dtypes={{'{name}': ...}}"
             )
         common = plain_dtype(common)
-        if len(kinds) > 1:
+        zone = next(filter(None, map(offset_zone, kinds)), None)
+        if zone is not None:
+            self.notes.append(f"column '{name}' is read as UTC: its time zone is {zone}")
+        elif len(kinds) > 1:
             self.notes.append(f"column '{name}' is read as {dtype_name(common)}: it is {found}")
         return common
+
+    def _reads_by_arrow(self, file: ParquetFile) -> bool:
+        return file.breaks_polars or not file.by_arrow.isdisjoint(self.schema)
 
     def plan(self, files: Iterable[ParquetFile] | None = None) -> pl.LazyFrame:
         """Return one plan over some files, or all of them."""
         chosen = list(self.files if files is None else files)
-        raw = [(list(file.schema.items()), file) for file in chosen]
-        if all(schema == raw[0][0] for schema, _ in raw):
-            return self._shaped(_scan([file.path for file in chosen]), chosen[0].schema)
-        return pl.concat([self._shaped(_scan([file.path]), file.schema) for file in chosen])
+        first = list(chosen[0].schema.items())
+        alike = all(
+            list(file.schema.items()) == first and not self._reads_by_arrow(file) for file in chosen
+        )
+        if alike and not any(file.unreadable for file in chosen):
+            return self._shaped(_scan([file.path for file in chosen]), chosen[0])
+        return pl.concat([self._shaped(self._plan_of(file), file) for file in chosen])
 
-    def _shaped(self, plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        if list(schema.items()) == list(self.schema.items()):
+    def _plan_of(self, file: ParquetFile) -> pl.LazyFrame:
+        if self._reads_by_arrow(file):
+            kept = {name: kind for name, kind in file.schema.items() if name in self.schema}
+            return arrow_plan(file.path, pl.Schema(kept))
+        return _scan([file.path])
+
+    def _shaped(self, plan: pl.LazyFrame, file: ParquetFile) -> pl.LazyFrame:
+        schema = file.schema
+        if list(file.names) == self.schema.names() and list(schema.items()) == list(
+            self.schema.items()
+        ):
             return plan
-        return plan.select(read_as(name, schema[name], kind) for name, kind in self.schema.items())
+        return plan.select(
+            read_as(name, schema[name], kind)
+            if name in schema
+            else pl.lit(None, dtype=kind).alias(name)
+            for name, kind in self.schema.items()
+        )
 
 
 def _scan(paths: list[Path]) -> pl.LazyFrame:

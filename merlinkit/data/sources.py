@@ -27,8 +27,9 @@ _SUFFIXES = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
-_READABLE = ", ".join(_SUFFIXES) + " (text also with .gz)"
-_PACKED = {".zip", ".bz2", ".xz", ".zst", ".lz4", ".7z", ".tar"}
+_COMPRESSED = (".gz", ".zst")
+_READABLE = ", ".join(_SUFFIXES) + " (text also with .gz or .zst)"
+_PACKED = {".zip", ".bz2", ".xz", ".lz4", ".7z", ".tar"}
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def format_of(path: Path) -> str | None:
     ('csv', 'parquet', None)
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] == ".gz":
+    if suffixes and suffixes[-1] in _COMPRESSED:
         found = _SUFFIXES.get(suffixes[-2]) if len(suffixes) > 1 else None
         return None if found == "parquet" else found
     return _SUFFIXES.get(suffixes[-1]) if suffixes else None
@@ -231,7 +232,9 @@ def _common_format(paths: Sequence[Path], source: str) -> str:
     if unknown:
         path = unknown[0]
         if path.suffix.lower() in _PACKED:
-            raise DataError(f"{path}: {path.suffix} files cannot be read; unpack it, or use .gz")
+            raise DataError(
+                f"{path}: {path.suffix} files cannot be read; unpack it, or use .gz or .zst"
+            )
         raise DataError(
             f"{path}: its name does not tell its format; it should end in {_READABLE}, "
             f"or give format= one of {', '.join(FORMATS)}"
@@ -294,7 +297,7 @@ def short_names(paths: Sequence[Path], root: Path) -> list[str]:
 def _stem(name: str) -> str:
     lowered = name.lower()
     for suffix in _SUFFIXES:
-        for whole in (suffix, f"{suffix}.gz"):
+        for whole in (suffix, *(suffix + packed for packed in _COMPRESSED)):
             if lowered.endswith(whole) and len(name) > len(whole):
                 return name[: -len(whole)]
     return name

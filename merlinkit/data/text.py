@@ -1,7 +1,7 @@
-"""Reading the bytes of text files in blocks, plain or gzipped, with what can be wrong at once.
+"""Reading the bytes of text files in blocks, plain or compressed, with what can be wrong at once.
 
-A gzipped file is recognised by its first bytes, whatever its name, and is decompressed as a
-stream: memory holds a block, never the file.
+A file of gzip or zstd is recognised by its first bytes, whatever its name, and is decompressed as
+a stream: memory holds a block, never the file.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+import pyarrow as pa
+
 from merlinkit.errors import DataError
 
 __all__ = ["BLOCK_BYTES", "line_error", "open_data", "read_blocks", "refuse_binary", "shown"]
@@ -22,13 +24,15 @@ BLOCK_BYTES = 8 << 20
 
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_ZSTD_SKIPPABLE = b"\x2a\x4d\x18"
+"""Follows a first byte of 0x50 to 0x5f where a file starts with a frame of no text, as pzstd's."""
 _UTF_16 = "is UTF-16 text, not UTF-8; convert it, as `iconv -f UTF-16 -t UTF-8` does"
 _OTHER_KINDS = {
     b"PAR1": "holds Parquet, not text; name it .parquet or give format='parquet'",
-    b"PK\x03\x04": "is a zip archive; unpack it, or use gzip",
-    b"BZh": "is packed with bzip2; unpack it, or use gzip",
-    b"\xfd7zXZ": "is packed with xz; unpack it, or use gzip",
-    b"\x28\xb5\x2f\xfd": "is packed with zstd; unpack it, or use gzip",
+    b"PK\x03\x04": "is a zip archive; unpack it, or use gzip or zstd",
+    b"BZh": "is packed with bzip2; unpack it, or use gzip or zstd",
+    b"\xfd7zXZ": "is packed with xz; unpack it, or use gzip or zstd",
     b"\xff\xfe": _UTF_16,
     b"\xfe\xff": _UTF_16,
 }
@@ -58,7 +62,7 @@ def line_error(path: Path, line: int, what: str) -> DataError:
 
 @contextmanager
 def open_data(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading, decompressed if it is gzipped.
+    """Open a file for reading, decompressed if it is one of gzip or zstd.
 
     Raises
     ------
@@ -75,9 +79,27 @@ def open_data(path: Path) -> Iterator[IO[bytes]]:
                 with gzip.GzipFile(fileobj=raw) as unpacked:
                     yield unpacked  # type: ignore[misc]
                 return
-            if head and path.suffix.lower() == ".gz":
-                raise DataError(f"{path}: its name ends in .gz, but it is not gzipped; rename it")
+            if head.startswith(_ZSTD) or (head[1:4] == _ZSTD_SKIPPABLE and 0x50 <= head[0] <= 0x5F):
+                yield from _unpacked_zstd(path, raw)
+                return
+            for suffix, kind in ((".gz", "gzip"), (".zst", "zstd")):
+                if head and path.suffix.lower() == suffix:
+                    raise DataError(
+                        f"{path}: its name ends in {suffix}, but it is no {kind} file; rename it"
+                    )
             yield raw
+
+
+def _unpacked_zstd(path: Path, raw: IO[bytes]) -> Iterator[IO[bytes]]:
+    try:
+        with pa.CompressedInputStream(raw, "zstd") as unpacked:
+            yield unpacked
+    except OSError as error:
+        if error.errno is not None:  # of the system, not of the decompressor
+            raise
+        raise DataError(
+            f"{path} is a damaged zstd file ({error}); `zstd -t` tells the same. Fetch it again"
+        ) from None
 
 
 @contextmanager

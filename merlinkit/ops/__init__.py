@@ -7,6 +7,9 @@ from merlinkit.ops.clip import Clip
 from merlinkit.ops.datetime import DateTime
 from merlinkit.ops.expression import Expression
 from merlinkit.ops.groupby import Groupby
+from merlinkit.ops.hash_bucket import HashBucket
+from merlinkit.ops.hashed_cross import HashedCross
+from merlinkit.ops.join_groupby import JoinGroupby
 from merlinkit.ops.kcore import KCore
 from merlinkit.ops.lag import DifferenceLag, Lag
 from merlinkit.ops.log import LogOp
@@ -26,6 +29,7 @@ from merlinkit.ops.rename import Rename
 from merlinkit.ops.rows import Dropna, Filter
 from merlinkit.ops.sessionize import Sessionize
 from merlinkit.ops.split import Split
+from merlinkit.ops.target_encoding import TargetEncoding
 
 __all__ = [
     "OPERATORS",
@@ -42,6 +46,9 @@ __all__ = [
     "FillMissing",
     "Filter",
     "Groupby",
+    "HashBucket",
+    "HashedCross",
+    "JoinGroupby",
     "KCore",
     "Lag",
     "LogOp",
@@ -54,5 +61,6 @@ __all__ = [
     "TagAsItemID",
     "TagAsUserFeatures",
     "TagAsUserID",
+    "TargetEncoding",
     "make_operator",
 ]

@@ -342,6 +342,13 @@ class Categorify(Operator):
             )
         return values
 
+    def vocabularies(self, inputs: Schema) -> dict[str, tuple[Vocabulary, bool]]:
+        """Return, for each table of the state, how it is made and whether it was given."""
+        return {
+            group.name: (self._vocabulary(group), self._is_given(group))
+            for group in self._groups(inputs)
+        }
+
     def merge(self, left: Statistics, right: Statistics) -> Statistics:
         """Add up the counts."""
         merged = {}

@@ -44,6 +44,9 @@ class LogOp(ElementwiseExpression):
     -----
     Nulls stay null and NaN becomes null. In list columns it acts on the elements.
 
+    The result is Float32, so the inverse is only as exact as that: it gives whole numbers back as
+    they were up to a million, larger ones to two parts in a million.
+
     Examples
     --------
     >>> import polars as pl

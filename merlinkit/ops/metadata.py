@@ -10,6 +10,7 @@ import polars as pl
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import ParameterError
 from merlinkit.ops.base import State, UnchangedValues
+from merlinkit.ops.json_values import json_object
 from merlinkit.ops.parameters import text_list
 from merlinkit.schema import JSONValue, Schema, Tags
 
@@ -34,6 +35,11 @@ class AddMetadata(UnchangedValues):
     properties
         Properties to add, as JSON values; they win over those a column has.
 
+    Raises
+    ------
+    ParameterError
+        If neither is given, or a property is nothing that JSON holds: NaN, infinity, dates, bytes.
+
     Examples
     --------
     >>> import polars as pl
@@ -51,11 +57,9 @@ class AddMetadata(UnchangedValues):
         if tags is None and properties is None:
             raise ParameterError(f"{self.name}: give tags, properties or both")
         self.tags = None if tags is None else text_list(self.name, "tags", tags)
-        if properties is not None and not isinstance(properties, Mapping):
-            raise ParameterError(
-                f"{self.name}: properties is {properties!r}, a mapping of names to values expected"
-            )
-        self.properties = None if properties is None else dict(properties)
+        self.properties = (
+            None if properties is None else json_object(self.name, "properties", properties)
+        )
 
     def output_schema(self, inputs: Schema, state: State | None) -> Schema:
         """Return the columns with more tags and properties."""
@@ -103,6 +107,11 @@ class AddProperties(AddMetadata):
     ----------
     properties
         Names and JSON values.
+
+    Raises
+    ------
+    ParameterError
+        If a value is nothing that JSON holds: NaN, infinity, dates, bytes.
     """
 
     def __init__(self, properties: Mapping[str, JSONValue]) -> None:

@@ -13,6 +13,9 @@ from merlinkit.ops.clip import Clip
 from merlinkit.ops.datetime import DateTime
 from merlinkit.ops.expression import Expression
 from merlinkit.ops.groupby import Groupby
+from merlinkit.ops.hash_bucket import HashBucket
+from merlinkit.ops.hashed_cross import HashedCross
+from merlinkit.ops.join_groupby import JoinGroupby
 from merlinkit.ops.kcore import KCore
 from merlinkit.ops.lag import DifferenceLag, Lag
 from merlinkit.ops.log import LogOp
@@ -31,6 +34,7 @@ from merlinkit.ops.rename import Rename
 from merlinkit.ops.rows import Dropna, Filter
 from merlinkit.ops.sessionize import Sessionize
 from merlinkit.ops.split import Split
+from merlinkit.ops.target_encoding import TargetEncoding
 from merlinkit.schema import JSONValue
 
 __all__ = ["OPERATORS", "make_operator"]
@@ -51,6 +55,9 @@ OPERATORS: Mapping[str, type[Operator]] = {
         FillMissing,
         Filter,
         Groupby,
+        HashBucket,
+        HashedCross,
+        JoinGroupby,
         KCore,
         Lag,
         LogOp,
@@ -62,6 +69,7 @@ OPERATORS: Mapping[str, type[Operator]] = {
         TagAsItemID,
         TagAsUserFeatures,
         TagAsUserID,
+        TargetEncoding,
     )
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,20 @@ __all__ = ["SqlExpression"]
 
 _JSON_MARK = "polars-json:"
 """Begins the saved form of an expression that was not given as SQL."""
+
+_DEEPEST = 500
+"""Levels of the serialized form, two to four for an operation; cuDF's planner takes 600 or so."""
+
+_LONGEST = 2000
+"""Signs and words of operations in SQL text; Polars' parser overflows its stack at 5000 or so."""
+
+_TOKEN = re.compile(r"""'[^']*'|"[^"]*"|\w+|[^\w\s]""")
+_OPERATING = frozenset("and or not case when between is in like ilike rlike cast".split())  # noqa: SIM905
+_OPERATING |= frozenset("+-*/%=<>!|&^~(")
+_BRACKET_OR_STRING = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+_SPLIT = (
+    "Split it: compute parts of it in Expressions of their own and combine their columns in another"
+)
 
 # What may stand in an expression. All of it looks at one row alone, so that a result cannot
 # depend on how the data is cut into files, and none of it runs Python code.
@@ -69,7 +84,9 @@ class SqlExpression:
         Raises
         ------
         ParameterError
-            If it does not parse, looks at other rows, or runs Python code.
+            If it does not parse, looks at other rows, runs Python code, or is too long or nested
+            too deep: SQL text may have some 2,000 operations, some 125 to 250 of them within one
+            another (``a + b + c`` is two), a Polars expression some 40 to 60.
         """
         where = f"{operator}: {parameter}"
         if isinstance(given, str):
@@ -89,7 +106,15 @@ class SqlExpression:
             )
         # Polars has no other form of an expression that can be inspected and read back.
         saved = given.meta.serialize(format="json")
-        _check(where, json.loads(saved))
+        _check(where, _tree(where, saved))
+        try:
+            pl.Expr.deserialize(saved.encode(), format="json")
+        except pl.exceptions.PolarsError:
+            raise ParameterError(
+                f"{where} is nested too deep: Polars saves it, but cannot read it back, as with "
+                "more than about 40 operations within one another. Write it as SQL text, which may "
+                f"have three times as many. {_SPLIT}"
+            ) from None
         return cls(given, _JSON_MARK + saved, str(given))
 
     @classmethod
@@ -98,7 +123,7 @@ class SqlExpression:
             saved = text.removeprefix(_JSON_MARK)
             try:
                 # Looked through before Polars sees it: a crafted one could hold pickled code.
-                _check(where, json.loads(saved))
+                _check(where, _tree(where, saved))
                 expr = pl.Expr.deserialize(saved.encode(), format="json")
             except (
                 AttributeError,
@@ -112,6 +137,11 @@ class SqlExpression:
             ) as error:
                 raise ArtifactError(f"{where}: not a saved expression: {error}") from error
             return cls(expr, text, str(expr))
+        if _operations(text) > _LONGEST:
+            raise ParameterError(
+                f"{where} {text[:40]!r}... is too long: it has more than {_LONGEST:,} operations. "
+                f"{_SPLIT}"
+            )
         try:
             expr = pl.sql_expr(text)
         except pl.exceptions.PolarsError as error:
@@ -121,7 +151,7 @@ class SqlExpression:
                 '"price * quantity", "rating >= 4", "CASE WHEN x > 0 THEN 1 ELSE 0 END"; '
                 'quote unusual column names: "\\"my column\\" * 2"'
             ) from error
-        _check(where, json.loads(expr.meta.serialize(format="json")))
+        _check(where, _tree(where, expr.meta.serialize(format="json")))
         return cls(expr, text, repr(text))
 
     def roots(self) -> list[str]:
@@ -177,39 +207,67 @@ class SqlExpression:
             ) from error
 
 
-def _walk(node: Any) -> Iterator[tuple[str, Any]]:
+def _operations(text: str) -> int:
+    """Return how many operations SQL text may hold, signs of numbers in lists not counted."""
+    count = 0
+    before = ""
+    for found in _TOKEN.finditer(text):
+        piece = found.group()
+        is_sign = piece in ("-", "+") and before in ("(", ",")
+        count += piece.lower() in _OPERATING and not is_sign
+        before = piece
+    return count
+
+
+def _tree(where: str, saved: str) -> Any:
+    """Return a serialized expression as JSON values, unless it is nested too deep to handle."""
+    depth = 0
+    for found in _BRACKET_OR_STRING.finditer(saved):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found.group(), 0)
+        if depth > _DEEPEST:
+            raise ParameterError(
+                f"{where} is nested too deep: at most about {_DEEPEST // 4} operations may be "
+                f"within one another, and a + b + c is two. {_SPLIT}"
+            )
+    return json.loads(saved)
+
+
+def _walk(tree: Any) -> Iterator[tuple[str, Any]]:
     """Yield each node of a serialized expression: its kind and what it holds."""
-    if isinstance(node, str):
-        yield node, None
-    elif isinstance(node, dict) and len(node) == 1:
-        ((kind, body),) = node.items()
-        yield kind, body
-        if kind == "Alias":
-            yield from _walk(body[0])
-        elif kind == "BinaryExpr":
-            yield from _walk(body["left"])
-            yield from _walk(body["right"])
-        elif kind == "Cast":
-            yield from _walk(body["expr"])
-        elif kind == "Ternary":
-            for part in ("predicate", "truthy", "falsy"):
-                yield from _walk(body[part])
-        elif kind == "Function":
-            for part in body["input"]:
-                yield from _walk(part)
-    else:
-        yield "unknown", node
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        parts: list[Any] = []
+        if isinstance(node, str):
+            yield node, None
+        elif isinstance(node, dict) and len(node) == 1:
+            ((kind, body),) = node.items()
+            yield kind, body
+            if kind == "Alias":
+                parts = [body[0]]
+            elif kind == "BinaryExpr":
+                parts = [body["left"], body["right"]]
+            elif kind == "Cast":
+                parts = [body["expr"]]
+            elif kind == "Ternary":
+                parts = [body[part] for part in ("predicate", "truthy", "falsy")]
+            elif kind == "Function":
+                parts = list(body["input"])
+        else:
+            yield "unknown", node
+        waiting += reversed(parts)
 
 
 def _keys(value: Any) -> Iterator[str]:
     """Yield every key at any depth, whether `_walk` goes there or not."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield str(key)
-            yield from _keys(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _keys(item)
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            yield from map(str, item)
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
 
 
 def _check(where: str, tree: Any) -> None:

@@ -40,7 +40,7 @@ class DatasetConfig:
         ``"files"``, ``"movielens_100k"`` or ``"synthetic"``.
     name
         Name for reports and the run directory.
-    path, format, csv, dtypes, columns
+    path, format, csv, dtypes, columns, fields, missing_columns
         For files: see `merlinkit.Dataset`.
     synthetic
         For generated logs.
@@ -55,6 +55,8 @@ class DatasetConfig:
     csv: CsvOptions | None = None
     dtypes: Mapping[str, str] | None = None
     columns: Sequence[str] | None = None
+    fields: Mapping[str, str] | None = None
+    missing_columns: str = "error"
     synthetic: LogSpec | None = None
     user: str | None = None
     item: str | None = None
@@ -214,7 +216,7 @@ def read_config(raw: Mapping[str, Any], run_dir: Path | None = None) -> RunConfi
 
 
 _ROLES = ("user", "item", "time")
-_FILE_KEYS = ("path", "format", "csv", "dtypes", "columns")
+_FILE_KEYS = ("path", "format", "csv", "dtypes", "columns", "fields", "missing_columns")
 
 
 def _dataset(values: dict[str, Any], seed: int, problems: list[str]) -> DatasetConfig | None:
@@ -297,12 +299,20 @@ def _files(values: dict[str, Any], problems: list[str]) -> dict[str, Any]:
     columns = values.get("columns")
     if columns is not None and not isinstance(columns, list):
         problems.append(f"dataset.columns is {columns!r}, a list of names expected")
+    fields = values.get("fields")
+    if fields is not None:
+        fields = as_mapping("dataset.fields", fields, problems)
+    missing = values.get("missing_columns") or "error"
+    if missing not in ("error", "null"):
+        problems.append(f"dataset.missing_columns is {missing!r}, error or null expected")
     return {
         "path": path,
         "format": values.get("format"),
         "csv": csv,
         "dtypes": dtypes,
         "columns": columns,
+        "fields": fields,
+        "missing_columns": missing,
     }
 
 

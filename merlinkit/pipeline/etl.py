@@ -167,7 +167,9 @@ def _dropped(dataset: Dataset) -> list[str]:
     malformed = dataset.malformed
     if not malformed.count:
         return []
-    shown = "; ".join(f"{row.file} line {row.line}: {row.reason}" for row in malformed.sample)
+    shown = "; ".join(
+        f"{row.file} line {row.line}: {row.reason} ({row.text!r})" for row in malformed.sample
+    )
     return [f"{malformed.count} malformed rows were skipped, for example {shown}"]
 
 

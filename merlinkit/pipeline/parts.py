@@ -75,7 +75,7 @@ class PartView:
 
 def as_parquet(dataset: Dataset, work: Path, engine: Engine) -> Dataset:
     """Return the data set as parquet: itself, or written once, since text is slow to read again."""
-    if dataset.format in ("parquet", "frame"):
+    if dataset.format in ("parquet", "frame") and not dataset.needs_cpu:
         return dataset
     return convert(dataset, work / "ingest", engine=engine)
 

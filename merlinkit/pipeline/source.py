@@ -37,6 +37,8 @@ def open_dataset(config: DatasetConfig, work: Path) -> Dataset:
         csv=config.csv,
         dtypes=config.dtypes,
         columns=config.columns,
+        fields=config.fields,
+        missing_columns="null" if config.missing_columns == "null" else "error",
         name=config.name,
     )
 

@@ -20,6 +20,7 @@ __all__ = [
     "Subtract",
     "as_node",
     "by_tags",
+    "selected_names",
 ]
 
 Source = tuple["Applied | None", str]
@@ -321,6 +322,14 @@ def _require_no_groups(node: Node, sign: str) -> None:
             f"{sign} cannot be applied to groups of columns, as in {node!r}; apply an operator "
             "first, or leave the columns out of the list"
         )
+
+
+def selected_names(node: Node) -> list[str] | None:
+    """Return the columns of the data that a graph names; None if it selects some by tags."""
+    selections = [each for each in node.ancestors() if isinstance(each, Selection)]
+    if any(selection.tags for selection in selections):
+        return None
+    return list(dict.fromkeys(name for selection in selections for name in selection.names))
 
 
 def by_tags(*tags: str | Sequence[str]) -> Selection:

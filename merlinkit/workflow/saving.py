@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,9 @@ from merlinkit.data.manifest import file_sha256
 from merlinkit.engine.base import Engine
 from merlinkit.errors import ArtifactError, MerlinkitError, RunDirError
 from merlinkit.ops.base import State, Table
+from merlinkit.ops.categorify import Categorify
 from merlinkit.ops.registry import make_operator
+from merlinkit.ops.vocabulary_check import check_vocabulary
 from merlinkit.schema import JSONValue, Schema
 from merlinkit.workflow.compile import Graph, resolve
 from merlinkit.workflow.graph import Applied, Concat, Node, Selection, Subset, Subtract
@@ -91,6 +94,22 @@ def _require_states(graph: Graph, states: Mapping[Node, State]) -> None:
             if node not in states:
                 raise ArtifactError(f"what {node.operator!r} learned is missing")
             node.operator.check(states[node], inputs)
+            if isinstance(node.operator, Categorify):
+                _check_vocabularies(node.operator, states[node], inputs)
+
+
+def _check_vocabularies(operator: Categorify, state: State, inputs: Schema) -> None:
+    for name, (vocabulary, is_given) in operator.vocabularies(inputs).items():
+        table = state.tables[name]
+        check_vocabulary(
+            table.frame,
+            name,
+            values=vocabulary.values,
+            reserved=vocabulary.first,
+            cardinality=table.rows,
+            # A given vocabulary is kept as it is.
+            limit=0 if is_given else vocabulary.limit,
+        )
 
 
 def _node_to_json(node: Node, number: Mapping[Node, int], graph: Graph) -> JSONValue:
@@ -126,15 +145,18 @@ def load_workflow(folder: Path) -> Workflow:
 
     path = folder / WORKFLOW_FILE
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(
+            path.read_text(encoding="utf-8"), parse_float=_finite, parse_constant=_finite
+        )
     except FileNotFoundError:
         raise ArtifactError(f"no workflow in {folder}: {WORKFLOW_FILE} is missing") from None
     except NotADirectoryError:
         raise ArtifactError(f"{folder} is a file, the folder of a workflow expected") from None
     except (OSError, RecursionError, ValueError) as error:
         raise ArtifactError(f"{path} is damaged: {error}") from error
-    if not isinstance(data, dict) or data.get("format") != WORKFLOW_FORMAT:
-        found = data.get("format") if isinstance(data, dict) else None
+    found = data.get("format") if isinstance(data, dict) else None
+    # True equals 1.
+    if type(found) is not int or found != WORKFLOW_FORMAT:
         raise ArtifactError(
             f"{path} has format {found!r}, {WORKFLOW_FORMAT} expected; fit and save the workflow "
             "again with this version of merlinkit"
@@ -145,12 +167,17 @@ def load_workflow(folder: Path) -> Workflow:
         nodes: list[Node] = []
         for entry in data["nodes"]:
             nodes.append(_node_from_json(entry, nodes))
-        states = {
-            nodes[int(key)]: _state_from_json(entry, folder / TABLES)
-            for key, entry in data["states"].items()
-        }
+        states: dict[Node, State] = {}
+        for key, entry in data["states"].items():
+            node = nodes[int(key)] if key in map(str, range(len(nodes))) else None
+            if not isinstance(node, Applied):
+                raise ArtifactError(f"states has an entry for {key!r}, which is no operator")
+            states[node] = _state_from_json(entry, folder / TABLES)
         workflow = Workflow._restored(
-            nodes[data["output"]], Schema.from_dict(data["data"]), states, data["removed"]
+            _node_at(nodes, data["output"]),
+            Schema.from_dict(data["data"]),
+            states,
+            _texts("removed", data["removed"]),
         )
         _require_states(workflow.graph(), states)
         return workflow
@@ -159,6 +186,7 @@ def load_workflow(folder: Path) -> Workflow:
     except MerlinkitError as error:
         raise ArtifactError(f"{path}: {error}") from error
     except (
+        pl.exceptions.PanicException,
         ArithmeticError,
         AttributeError,
         LookupError,
@@ -171,24 +199,54 @@ def load_workflow(folder: Path) -> Workflow:
         raise ArtifactError(f"{path} is damaged: {type(error).__name__}: {error}") from error
 
 
+def _finite(text: str) -> float:
+    """Return a number of JSON; what no float holds (1e999) and what is no JSON (NaN) is damage."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no finite number")
+    return number
+
+
+def _node_at(nodes: Sequence[Node], index: JSONValue) -> Node:
+    # True is an index for Python, and negative ones count from the end.
+    if type(index) is not int or not 0 <= index < len(nodes):
+        raise ArtifactError(f"there is no node {index!r} among the {len(nodes)} before it")
+    return nodes[index]
+
+
+def _texts(key: str, value: JSONValue) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ArtifactError(f"{key} is {value!r}, a list of strings expected")
+    return value
+
+
 def _node_from_json(entry: Mapping[str, JSONValue], nodes: list[Node]) -> Node:
     kind = entry["kind"]
     if kind == "select":
-        columns = [name if isinstance(name, str) else tuple(name) for name in entry["columns"]]
-        return Selection(columns, entry["tags"])
+        units = [
+            unit if isinstance(unit, str) else tuple(_texts("columns", unit))
+            for unit in _list("columns", entry["columns"])
+        ]
+        return Selection(units, _texts("tags", entry["tags"]))
     # Nodes come after their parents, so an index that is not there yet is damage.
-    if any(index < 0 for index in entry["parents"]):
-        raise ArtifactError("a node has a negative index")
-    parents = [nodes[index] for index in entry["parents"]]
-    if kind == "apply":
-        return Applied(parents[0], make_operator(entry["operator"], entry["parameters"]))
-    if kind == "subtract":
-        return Subtract(parents[0], entry["columns"])
-    if kind == "subset":
-        return Subset(parents[0], entry["columns"])
+    parents = [_node_at(nodes, index) for index in _list("parents", entry["parents"])]
     if kind == "concat":
         return Concat(parents)
-    raise ArtifactError(f"unknown kind of node {kind!r}")
+    if kind not in ("apply", "subtract", "subset"):
+        raise ArtifactError(f"unknown kind of node {kind!r}")
+    # The second parent of an operator is what it needs besides, which it makes again itself.
+    if not 1 <= len(parents) <= (2 if kind == "apply" else 1):
+        raise ArtifactError(f"a node of kind {kind!r} has {len(parents)} parents, one expected")
+    if kind == "apply":
+        return Applied(parents[0], make_operator(entry["operator"], entry["parameters"]))
+    columns = _texts("columns", entry["columns"])
+    return Subtract(parents[0], columns) if kind == "subtract" else Subset(parents[0], columns)
+
+
+def _list(key: str, value: JSONValue) -> list[JSONValue]:
+    if not isinstance(value, list):
+        raise ArtifactError(f"{key} is {value!r}, a list expected")
+    return value
 
 
 def _state_from_json(entry: Mapping[str, JSONValue], tables: Path) -> State:
@@ -206,7 +264,10 @@ def _state_from_json(entry: Mapping[str, JSONValue], tables: Path) -> State:
             raise ArtifactError(f"{path} was altered: its checksum is not the one in the workflow")
         frame = pl.scan_parquet(path, glob=False)
         rows = frame.select(pl.len()).collect().item()
-        if rows != table["rows"]:
+        if type(table["rows"]) is not int or rows != table["rows"]:
             raise ArtifactError(f"{path} has {rows} rows, {table['rows']} expected")
         out[name] = Table(frame, rows)
-    return State(entry["values"], out)
+    values = entry["values"]
+    if not all(isinstance(row, dict) for rows in values.values() for row in _list("values", rows)):
+        raise ArtifactError("values of a state are no lists of rows")
+    return State(values, out)

@@ -18,7 +18,14 @@ from merlinkit.schema import Schema
 from merlinkit.workflow.buckets import buckets_of
 from merlinkit.workflow.compile import NO_STATE, Bucket, Graph, compile_plan, resolve
 from merlinkit.workflow.fit import fit_states
-from merlinkit.workflow.graph import Applied, Node, Selectable, Subset, as_node
+from merlinkit.workflow.graph import (
+    Applied,
+    Node,
+    Selectable,
+    Subset,
+    as_node,
+    selected_names,
+)
 from merlinkit.workflow.saving import load_workflow, save_workflow
 from merlinkit.workflow.transformed import Transformed
 
@@ -135,7 +142,7 @@ class Workflow:
         Workflow
             Itself. Fitting again forgets what was learned before.
         """
-        dataset = as_rows(data)
+        dataset = as_rows(data, needed=selected_names(self.output))
         try:
             states = fit_states(
                 self.output,
@@ -225,7 +232,7 @@ class Workflow:
         SchemaError
             If a column is missing or has another data type than at fit.
         """
-        dataset = as_rows(data, self._require_fit())
+        dataset = as_rows(data, self.input_schema)
         chosen = get_engine(engine)
         graph = self.graph()
 
@@ -245,7 +252,7 @@ class Workflow:
 
     def fit_transform(self, data: DatasetLike, engine: str | Engine = "cpu") -> Transformed:
         """Fit on data and return the same data transformed, as rows to train a model on."""
-        dataset = as_rows(data)
+        dataset = as_rows(data, needed=selected_names(self.output))
         return self.fit(dataset, engine).transform(dataset, engine, training=True)
 
     def update(
@@ -281,7 +288,7 @@ class Workflow:
         which changed: what they learned of the old data came through its old state.
         """
         schema = self._require_fit()
-        dataset = as_rows(data, schema)
+        dataset = as_rows(data, self.input_schema)
         chosen = get_engine(engine)
         if self._removed:
             raise MerlinkitError(

@@ -79,7 +79,14 @@ def test_rows_types_and_what_was_dropped(raw: Path, tmp_path: Path) -> None:
     manifest = Manifest.load(tmp_path / "out")
     manifest.verify(tmp_path / "out")
     assert manifest.rows == 3
-    assert manifest.details == {"malformed": {str(raw / "b.csv"): 2}}
+    b = str(raw / "b.csv")
+    assert manifest.details["malformed"] == {b: 2}
+    assert manifest.details["malformed_sample"] == [
+        {"file": b, "line": row.line, "text": row.text, "reason": row.reason}
+        for row in source.malformed.sample
+    ]
+    assert [row["text"] for row in manifest.details["malformed_sample"]] == ["'4,y,5'", "'6'"]
+    assert manifest.details["notes"] == []
 
 
 def test_tags_travel(raw: Path, tmp_path: Path) -> None:

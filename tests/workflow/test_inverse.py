@@ -72,3 +72,14 @@ def test_integers_are_rounded_back():
     back = workflow.inverse_transform(workflow.transform(frame).collect()).collect()
     assert back["n"].to_list() == [1, 1_000_003, None]
     assert back["n"].dtype == pl.Int64
+
+
+def test_logarithms_give_whole_numbers_back_as_far_as_float32_goes():
+    exact = pl.DataFrame({"n": range(0, 1_000_000, 997)})
+    large = pl.DataFrame({"n": [10**7 + 3, 10**12 + 7, 2**53 + 1]})
+    workflow = Workflow(["n"] >> ops.LogOp()).fit(exact)
+    assert workflow.inverse_transform(workflow.transform(exact).collect()).collect().equals(exact)
+    back = workflow.inverse_transform(workflow.transform(large).collect()).collect()
+    assert back.schema == large.schema
+    assert not back.equals(large)
+    assert back["n"].to_list() == pytest.approx(large["n"].to_list(), rel=2e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 
@@ -9,7 +10,7 @@ import polars as pl
 import pytest
 
 from merlinkit import Workflow, ops
-from merlinkit.errors import ArtifactError, ParameterError, RunDirError
+from merlinkit.errors import ArtifactError, MerlinkitError, ParameterError, RunDirError
 
 LOGS = pl.DataFrame({"user": ["a", "b", None], "price": [1.0, 2.0, 3.0], "y": [0, 1, 1]})
 
@@ -68,9 +69,12 @@ def test_loading_may_remove_inputs_and_save_again(saved):
         (lambda data: data.pop("nodes"), "is damaged: KeyError"),
         (lambda data: data["nodes"][1].update(operator="os.system"), "no operator 'os.system'"),
         (lambda data: data["nodes"][1]["parameters"].update(evil=1), "no parameter 'evil'"),
-        (lambda data: data["nodes"][1].update(parents=[17]), "is damaged: IndexError"),
+        (
+            lambda data: data["nodes"][1].update(parents=[17]),
+            "there is no node 17 among the 1 before",
+        ),
         (lambda data: data["nodes"][1].update(kind="exec"), "unknown kind of node 'exec'"),
-        (lambda data: data.update(output=99), "is damaged: IndexError"),
+        (lambda data: data.update(output=99), "there is no node 99"),
         (
             lambda data: data["states"]["1"]["tables"]["user"].update(file="../../secret"),
             "names a file outside",
@@ -91,6 +95,104 @@ def test_crafted_files_are_refused(saved, edit, message):
     change(saved, edit)
     with pytest.raises(ArtifactError, match=message):
         Workflow.load(saved)
+
+
+def table_of(data):
+    return data["states"]["1"]["tables"]["user"]
+
+
+def replace_table(folder, edit):
+    """Write another table, with a checksum that fits."""
+    path = next((folder / "tables").glob("*.parquet"))
+    edit(pl.read_parquet(path)).write_parquet(path)
+    rows, digest = pl.read_parquet(path).height, hashlib.sha256(path.read_bytes()).hexdigest()
+    change(folder, lambda data: table_of(data).update(rows=rows, sha256=digest))
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda t: t.with_columns(pl.col("id") + 1), "id 1 is there twice|out of range"),
+        (lambda t: t.with_columns(pl.col("id").clip(0, 3)), "id 3 is there twice"),
+        (lambda t: t.with_columns(pl.col("value").fill_null("a")), "reserved ones, but has a"),
+        (lambda t: t.with_columns(pl.lit("a").alias("value")), "reserved ones, but has a value"),
+        (lambda t: t.with_columns(pl.col("value").replace("b", "a")), "value 'a' has 2 ids"),
+        (lambda t: t.with_columns(pl.lit(None, pl.String).alias("value")), "id 3 has no value"),
+        (lambda t: t.with_columns(pl.col("count") - 9), "the count of id 0 is negative"),
+        (lambda t: t.with_columns(pl.lit(2**62).alias("count")), "add up to more than 64 bits"),
+        (lambda t: t.with_columns(pl.col("id").cast(pl.Float64)), "'id' is Float64"),
+        (lambda t: t.head(2), "it has 2 ids, between 3 and"),
+        (lambda t: t.head(0), "domain max -1 is below its min 0"),
+        (lambda t: t.reverse(), "is there twice, or another one is missing"),
+        (lambda t: t.drop("value"), "value"),
+        (lambda t: t.with_columns(pl.lit(1).alias("more")), "columns are id, value, count, more"),
+    ],
+)
+def test_a_crafted_vocabulary_is_refused(saved, edit, message):
+    replace_table(saved, edit)
+    with pytest.raises(ArtifactError, match=message):
+        Workflow.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda data: data.update(format=True), "format True, 1 expected"),
+        (lambda data: data.update(format=1.0), "format 1.0, 1 expected"),
+        (lambda data: data.update(output=True), "no node True"),
+        (lambda data: data.update(output=-1), "no node -1"),
+        (lambda data: data["nodes"][1].update(parents=[False]), "no node False"),
+        (lambda data: data["nodes"][1].update(parents=[]), "has 0 parents, one expected"),
+        (lambda data: data["nodes"][0].update(columns="user"), "columns is 'user', a list"),
+        (lambda data: data["nodes"][0].update(tags=[1]), r"tags is \[1\], a list of strings"),
+        (lambda data: data.update(removed="user"), "removed is 'user', a list of strings"),
+        (lambda data: data["states"].update({"-1": data["states"]["1"]}), "entry for '-1'"),
+        (lambda data: data["states"].update({" 1": data["states"]["1"]}), "entry for ' 1'"),
+        (lambda data: data["states"].update({"0": data["states"]["1"]}), "entry for '0'"),
+        (lambda data: table_of(data).update(rows=5.0), "has 5 rows, 5.0 expected"),
+    ],
+)
+def test_json_that_only_python_takes_for_right_is_refused(saved, edit, message):
+    change(saved, edit)
+    with pytest.raises(ArtifactError, match=message):
+        Workflow.load(saved)
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_numbers_that_are_no_json_are_refused(saved, number):
+    path = saved / "workflow.json"
+    path.write_text(path.read_text().replace('"mean": 2.0', f'"mean": {number}'))
+    with pytest.raises(ArtifactError, match=r"is damaged: .* is no finite number"):
+        Workflow.load(saved)
+
+
+def places(value, at=()):
+    """Yield the path to everything in a JSON value."""
+    yield at
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(item, (*at, key))
+
+
+@pytest.mark.parametrize(
+    "odd", [None, True, -1, 10**30, 1e308, "", "x", [], {}, [[]], {"a": None}], ids=repr
+)
+def test_whatever_is_put_anywhere_is_one_error_or_harmless(saved, odd):
+    original = json.loads((saved / "workflow.json").read_text())
+    for place in places(original):
+        if not place or place[0] == "sha256":
+            continue
+
+        def put(data, place=place):
+            for key in place[:-1]:
+                data = data[key]
+            data[place[-1]] = odd
+
+        change(saved, put)
+        with contextlib.suppress(MerlinkitError):
+            workflow = Workflow.load(saved)
+            workflow.transform(LOGS).collect()
+        (saved / "workflow.json").write_text(json.dumps(original))
 
 
 def test_altered_json_is_refused(saved):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from merlinkit import Dataset, Schema, Workflow, ops
 from merlinkit.data.manifest import MANIFEST, Manifest
-from merlinkit.errors import DataError, RunDirError
+from merlinkit.errors import DataError, RunDirError, SchemaError
 
 LOGS = pl.DataFrame({"user": ["a", "b", "a", None], "n": [1, 2, 3, 4]})
 
@@ -76,3 +80,35 @@ def test_a_bad_row_names_file_and_line_and_leaves_nothing(workflow, tmp_path):
     with pytest.raises(DataError, match=r"logs.csv.*line 3"):
         Workflow(["user"] >> ops.Categorify()).fit(tmp_path / "logs.csv")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["logs.csv"]
+
+
+ODD = {
+    "struct": pa.array([{"a": 1}, None]),
+    "interval": pa.array([(1, 2, 3), None], pa.month_day_nano_interval()),
+    "map": pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.int8())),
+    "zone": pa.array([0, None], pa.timestamp("us", "+05:30")),
+    "wide": pa.array([1, None]).cast(pa.decimal256(50, 0)),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_columns_that_are_not_read_may_be_of_any_type(tmp_path: Path, kind: str) -> None:
+    workflow = Workflow(["x"] >> ops.Clip(max_value=2)).fit(pl.DataFrame({"x": [1, 9]}))
+    table = pa.table({"odd": ODD[kind], "x": [1, 9]})
+    assert workflow.transform(table).collect().rows() == [(1,), (2,)]
+    if kind == "struct":
+        frame = pl.DataFrame({"odd": [{"a": 1}, None], "x": [1, 9]})
+        assert workflow.transform(frame).collect().rows() == [(1,), (2,)]
+        (tmp_path / "a.jsonl").write_text('{"odd": {"a": 1}, "x": 1}\n{"x": 9}\n')
+        assert workflow.transform(tmp_path / "a.jsonl").collect().rows() == [(1,), (2,)]
+    if kind != "interval":  # pyarrow cannot write those
+        pq.write_table(table, tmp_path / "a.parquet")
+        assert workflow.transform(tmp_path / "a.parquet").collect().rows() == [(1,), (2,)]
+
+
+def test_a_column_that_is_read_must_still_be_readable(tmp_path: Path) -> None:
+    workflow = Workflow(["x"] >> ops.Clip(max_value=2)).fit(pl.DataFrame({"x": [1, 9]}))
+    with pytest.raises(DataError, match="column 'x' holds nested objects"):
+        workflow.transform(pl.DataFrame({"x": [{"a": 1}]}))
+    with pytest.raises(SchemaError, match="column 'x' is missing"):
+        workflow.transform(pl.DataFrame({"odd": [{"a": 1}], "y": [1]}))

@@ -27,3 +27,5 @@ class Example:
     unseen_expected: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     engine_step: str | None = None
     """Why a part of the operator does not run as a cuDF plan."""
+    nulls_count: bool = False
+    """Whether rows of nulls alone change what is learned of other rows."""
