@@ -112,3 +112,16 @@ def test_a_column_that_is_read_must_still_be_readable(tmp_path: Path) -> None:
         workflow.transform(pl.DataFrame({"x": [{"a": 1}]}))
     with pytest.raises(SchemaError, match="column 'x' is missing"):
         workflow.transform(pl.DataFrame({"odd": [{"a": 1}], "y": [1]}))
+
+
+@pytest.mark.parametrize("unread", [{"a": 1}, None, [[1]]])
+def test_columns_that_neither_fit_nor_transform_read_may_be_of_any_type(unread, tmp_path):
+    frame = pl.DataFrame({"user": ["a", "b"], "other": [unread, unread]})
+    frame.write_parquet(tmp_path / "odd.parquet")
+    node = ["user"] >> ops.Categorify()
+    for data in (frame, tmp_path / "odd.parquet"):
+        workflow = Workflow(node).fit(data)
+        assert workflow.transform(data).collect()["user"].to_list() == [3, 4]
+    # Also where it was a number at fit.
+    workflow = Workflow(node).fit(pl.DataFrame({"user": ["a", "b"], "other": [1, 2]}))
+    assert workflow.transform(tmp_path / "odd.parquet").collect()["user"].to_list() == [3, 4]
