@@ -42,6 +42,7 @@ class CudfDialect(Dialect):
     engine_steps: list[str] = field(default_factory=list)
 
     name = "cudf"
+    checks_casts = False
 
     def _values(self, frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
         dtype = frame.collect_schema()[column]
@@ -62,6 +63,24 @@ class CudfDialect(Dialect):
     def elements(self, frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
         """Return the values, which the engine takes from the list column's buffers."""
         return self._values(frame, column)
+
+    def lengths(self, frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
+        """Return differences of the offsets, which the engine takes from the list column."""
+        return pl.DataFrame({column: [None] * self.rows}, schema={column: pl.Int64}).lazy()
+
+    def list_slice(
+        self, frame: pl.LazyFrame, column: str, start: int, end: int | None
+    ) -> pl.LazyFrame:
+        """Leave a gap: the engine cuts the offsets."""
+        self.engine_steps.append(f"slice the lists of '{column}' from {start} to {end}")
+        return frame
+
+    def list_pad(
+        self, frame: pl.LazyFrame, column: str, length: int, value: int | float | str | bool
+    ) -> pl.LazyFrame:
+        """Leave a gap: the engine widens the offsets."""
+        self.engine_steps.append(f"pad the lists of '{column}' to {length} with {value!r}")
+        return frame
 
     def lookups(
         self, frame: pl.LazyFrame, wanted: Sequence[tuple[str, Lookup, str]]

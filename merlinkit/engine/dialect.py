@@ -78,6 +78,9 @@ class Dialect(ABC):
 
     name: str
 
+    checks_casts: bool
+    """Whether a cast to a type that does not hold the value is an error."""
+
     @abstractmethod
     def elementwise(
         self,
@@ -110,6 +113,31 @@ class Dialect(ABC):
         """Return one row for each element of a list column, that column alone.
 
         Null and empty lists give no row, a null element gives a null.
+        """
+
+    @abstractmethod
+    def lengths(self, frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
+        """Return the length of each list of a column, as Int64, that column alone.
+
+        A null list gives a null.
+        """
+
+    @abstractmethod
+    def list_slice(
+        self, frame: pl.LazyFrame, column: str, start: int, end: int | None
+    ) -> pl.LazyFrame:
+        """Keep the elements of each list from ``start`` to before ``end``, as Python counts them.
+
+        Null lists stay null.
+        """
+
+    @abstractmethod
+    def list_pad(
+        self, frame: pl.LazyFrame, column: str, length: int, value: int | float | str | bool
+    ) -> pl.LazyFrame:
+        """Append a value to each list that is shorter than a length, until it is not.
+
+        Null lists stay null.
         """
 
     def lookup(self, frame: pl.LazyFrame, column: str, table: Lookup, into: str) -> pl.LazyFrame:

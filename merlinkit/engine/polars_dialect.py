@@ -30,6 +30,7 @@ class PolarsDialect(Dialect):
     """Lists through their Arrow buffers, lookups as replacements, hashes through XXH64."""
 
     name = "polars"
+    checks_casts = True
 
     def elementwise(
         self,
@@ -65,6 +66,51 @@ class PolarsDialect(Dialect):
     def elements(self, frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
         """Explode, leaving out null and empty lists."""
         return frame.select(column).explode(column, empty_as_null=False, keep_nulls=False)
+
+    def lengths(self, frame: pl.LazyFrame, column: str) -> pl.LazyFrame:
+        """Count with Polars' own list function."""
+        return frame.select(pl.col(column).list.len().cast(pl.Int64))
+
+    def list_slice(
+        self, frame: pl.LazyFrame, column: str, start: int, end: int | None
+    ) -> pl.LazyFrame:
+        """Slice with Polars' own list function, whose offset and length are never negative."""
+        lists = pl.col(column)
+        # Polars refuses a null offset or length, even for a null list.
+        size = lists.list.len().cast(pl.Int64).fill_null(0)
+
+        def place(index: int) -> pl.Expr:
+            return (size + index).clip(lower_bound=0) if index < 0 else pl.lit(index, pl.Int64)
+
+        stop = size if end is None else pl.min_horizontal(place(end), size)
+        length = (stop - place(start)).clip(lower_bound=0)
+        dtype = frame.collect_schema()[column]
+
+        def on_batch(batch: pl.Series) -> pl.Series:
+            # Of a batch without rows, Polars forgets the type of the elements.
+            if len(batch) == 0:
+                return pl.Series(batch.name, [], dtype=dtype)
+            return (
+                batch.alias(column).to_frame().select(lists.list.slice(place(start), length))
+            ).to_series()
+
+        return frame.with_columns(
+            lists.map_batches(on_batch, return_dtype=dtype, is_elementwise=True)
+        )
+
+    def list_pad(
+        self, frame: pl.LazyFrame, column: str, length: int, value: int | float | str | bool
+    ) -> pl.LazyFrame:
+        """Append a constant list and cut it off."""
+        lists = pl.col(column)
+        dtype = frame.collect_schema()[column]
+        padding = pl.lit(pl.Series([[value] * length], dtype=dtype)).first()
+        longest = pl.max_horizontal(lists.list.len(), pl.lit(length, dtype=pl.UInt32))
+        return frame.with_columns(
+            pl.when(lists.is_not_null())
+            .then(pl.concat_list(lists, padding).list.head(longest))
+            .alias(column)
+        )
 
     def lookups(
         self, frame: pl.LazyFrame, wanted: Sequence[tuple[str, Lookup, str]]

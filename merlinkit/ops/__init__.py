@@ -5,6 +5,7 @@ from merlinkit.ops.bucketize import Bucketize
 from merlinkit.ops.categorify import Categorify
 from merlinkit.ops.clip import Clip
 from merlinkit.ops.datetime import DateTime
+from merlinkit.ops.drop_low_cardinality import DropLowCardinality
 from merlinkit.ops.expression import Expression
 from merlinkit.ops.groupby import Groupby
 from merlinkit.ops.hash_bucket import HashBucket
@@ -12,7 +13,9 @@ from merlinkit.ops.hashed_cross import HashedCross
 from merlinkit.ops.join_groupby import JoinGroupby
 from merlinkit.ops.kcore import KCore
 from merlinkit.ops.lag import DifferenceLag, Lag
+from merlinkit.ops.list_slice import ListSlice
 from merlinkit.ops.log import LogOp
+from merlinkit.ops.median import FillMedian
 from merlinkit.ops.metadata import (
     AddMetadata,
     AddProperties,
@@ -22,14 +25,17 @@ from merlinkit.ops.metadata import (
     TagAsUserFeatures,
     TagAsUserID,
 )
+from merlinkit.ops.min_max import NormalizeMinMax
 from merlinkit.ops.missing import FillMissing
 from merlinkit.ops.normalize import Normalize
+from merlinkit.ops.reduce_dtype import ReduceDtypeSize
 from merlinkit.ops.registry import OPERATORS, make_operator
 from merlinkit.ops.rename import Rename
 from merlinkit.ops.rows import Dropna, Filter
 from merlinkit.ops.sessionize import Sessionize
 from merlinkit.ops.split import Split
 from merlinkit.ops.target_encoding import TargetEncoding
+from merlinkit.ops.value_count import ValueCount
 
 __all__ = [
     "OPERATORS",
@@ -41,8 +47,10 @@ __all__ = [
     "Clip",
     "DateTime",
     "DifferenceLag",
+    "DropLowCardinality",
     "Dropna",
     "Expression",
+    "FillMedian",
     "FillMissing",
     "Filter",
     "Groupby",
@@ -51,9 +59,12 @@ __all__ = [
     "JoinGroupby",
     "KCore",
     "Lag",
+    "ListSlice",
     "LogOp",
     "Normalize",
+    "NormalizeMinMax",
     "Operator",
+    "ReduceDtypeSize",
     "Rename",
     "Sessionize",
     "Split",
@@ -62,5 +73,6 @@ __all__ = [
     "TagAsUserFeatures",
     "TagAsUserID",
     "TargetEncoding",
+    "ValueCount",
     "make_operator",
 ]

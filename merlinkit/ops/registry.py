@@ -11,6 +11,7 @@ from merlinkit.ops.bucketize import Bucketize
 from merlinkit.ops.categorify import Categorify
 from merlinkit.ops.clip import Clip
 from merlinkit.ops.datetime import DateTime
+from merlinkit.ops.drop_low_cardinality import DropLowCardinality
 from merlinkit.ops.expression import Expression
 from merlinkit.ops.groupby import Groupby
 from merlinkit.ops.hash_bucket import HashBucket
@@ -18,7 +19,9 @@ from merlinkit.ops.hashed_cross import HashedCross
 from merlinkit.ops.join_groupby import JoinGroupby
 from merlinkit.ops.kcore import KCore
 from merlinkit.ops.lag import DifferenceLag, Lag
+from merlinkit.ops.list_slice import ListSlice
 from merlinkit.ops.log import LogOp
+from merlinkit.ops.median import FillMedian
 from merlinkit.ops.metadata import (
     AddMetadata,
     AddProperties,
@@ -28,13 +31,16 @@ from merlinkit.ops.metadata import (
     TagAsUserFeatures,
     TagAsUserID,
 )
+from merlinkit.ops.min_max import NormalizeMinMax
 from merlinkit.ops.missing import FillMissing
 from merlinkit.ops.normalize import Normalize
+from merlinkit.ops.reduce_dtype import ReduceDtypeSize
 from merlinkit.ops.rename import Rename
 from merlinkit.ops.rows import Dropna, Filter
 from merlinkit.ops.sessionize import Sessionize
 from merlinkit.ops.split import Split
 from merlinkit.ops.target_encoding import TargetEncoding
+from merlinkit.ops.value_count import ValueCount
 from merlinkit.schema import JSONValue
 
 __all__ = ["OPERATORS", "make_operator"]
@@ -50,8 +56,10 @@ OPERATORS: Mapping[str, type[Operator]] = {
         Clip,
         DateTime,
         DifferenceLag,
+        DropLowCardinality,
         Dropna,
         Expression,
+        FillMedian,
         FillMissing,
         Filter,
         Groupby,
@@ -60,8 +68,11 @@ OPERATORS: Mapping[str, type[Operator]] = {
         JoinGroupby,
         KCore,
         Lag,
+        ListSlice,
         LogOp,
         Normalize,
+        NormalizeMinMax,
+        ReduceDtypeSize,
         Rename,
         Sessionize,
         Split,
@@ -70,6 +81,7 @@ OPERATORS: Mapping[str, type[Operator]] = {
         TagAsUserFeatures,
         TagAsUserID,
         TargetEncoding,
+        ValueCount,
     )
 }
 
