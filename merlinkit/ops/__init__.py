@@ -4,12 +4,14 @@ from merlinkit.ops.base import Operator
 from merlinkit.ops.bucketize import Bucketize
 from merlinkit.ops.categorify import Categorify
 from merlinkit.ops.clip import Clip
+from merlinkit.ops.data_stats import DataStats
 from merlinkit.ops.datetime import DateTime
 from merlinkit.ops.drop_low_cardinality import DropLowCardinality
 from merlinkit.ops.expression import Expression
 from merlinkit.ops.groupby import Groupby
 from merlinkit.ops.hash_bucket import HashBucket
 from merlinkit.ops.hashed_cross import HashedCross
+from merlinkit.ops.join_external import JoinExternal
 from merlinkit.ops.join_groupby import JoinGroupby
 from merlinkit.ops.kcore import KCore
 from merlinkit.ops.lag import DifferenceLag, Lag
@@ -45,6 +47,7 @@ __all__ = [
     "Bucketize",
     "Categorify",
     "Clip",
+    "DataStats",
     "DateTime",
     "DifferenceLag",
     "DropLowCardinality",
@@ -56,6 +59,7 @@ __all__ = [
     "Groupby",
     "HashBucket",
     "HashedCross",
+    "JoinExternal",
     "JoinGroupby",
     "KCore",
     "Lag",

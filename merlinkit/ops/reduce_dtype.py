@@ -34,8 +34,9 @@ class ReduceDtypeSize(Operator):
     Notes
     -----
     Integers above the range of Int64 stay UInt64, a column without any value stays as it is, and so
-    does the domain in the schema. A value that does not fit is an error on the CPU, where NVTabular's
-    operator wraps it around to another number; cuDF has no such check, so there it becomes null.
+    does the domain in the schema. A value that does not fit is an error on the CPU, where the
+    operator of NVTabular wraps it around to another number; cuDF has no such check, so there it
+    becomes null.
 
     Examples
     --------

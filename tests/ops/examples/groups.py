@@ -9,6 +9,14 @@ from merlinkit.engine.cpu import CpuEngine
 from tests.ops.examples.example import Example
 
 NAN = float("nan")
+ITEMS = pl.DataFrame(
+    {
+        "item": ["a", "b", None, "d"],
+        "shop": [1, 1, 1, 2],
+        "brand": ["X", "Y", "N", None],
+        "tags": [["t"], [], None, ["u", "v"]],
+    }
+)
 
 CLICKS = pl.DataFrame(
     {
@@ -159,6 +167,38 @@ EXAMPLES: tuple[Example, ...] = (
         {"k_t_std": [(1 / 3) ** 0.5] * 4},
         {"k_t_std": pl.Float64()},
     ),
+    Example(
+        "join-external",
+        ops.JoinExternal(ITEMS, on="item", columns=["brand", "tags"]),
+        ["item", "x"],
+        pl.DataFrame({"item": ["b", "zz", None, "a", "b"], "x": [1, 2, 3, 4, 5]}),
+        {
+            "item": ["b", "zz", None, "a", "b"],
+            "x": [1, 2, 3, 4, 5],
+            "brand": ["Y", None, "N", "X", "Y"],
+            "tags": [[], None, None, ["t"], []],
+        },
+        {"item": pl.String(), "x": pl.Int64(), "brand": pl.String(), "tags": pl.List(pl.String)},
+    ),
+    Example(
+        "join-external-inner-by-two-columns",
+        ops.JoinExternal(ITEMS, on=["item", "shop"], how="inner", columns="brand"),
+        ["item", "shop"],
+        pl.DataFrame(
+            {"item": ["d", "d", "a", None], "shop": [2, 1, 1, 1]},
+            schema_overrides={"shop": pl.Int8},
+        ),
+        {"item": ["d", "a", None], "shop": [2, 1, 1], "brand": [None, "X", "N"]},
+        {"item": pl.String(), "shop": pl.Int8(), "brand": pl.String()},
+    ),
+    Example(
+        "join-external-first-of-duplicates",
+        ops.JoinExternal(ITEMS, on="shop", columns="brand", drop_duplicates=True),
+        ["shop"],
+        pl.DataFrame({"shop": [2, 1, 7]}),
+        {"shop": [2, 1, 7], "brand": [None, "X", None]},
+        {"shop": pl.Int64(), "brand": pl.String()},
+    ),
 )
 
 BAD_PARAMETERS: tuple[tuple[str, dict[str, object], str], ...] = (
@@ -175,4 +215,8 @@ BAD_PARAMETERS: tuple[tuple[str, dict[str, object], str], ...] = (
     ("JoinGroupby", {"cont_cols": "x"}, "count alone is of rows"),
     ("JoinGroupby", {"cont_cols": "x", "stats": ["sum", "sum"]}, "names 'sum' twice"),
     ("JoinGroupby", {"fill": float("nan")}, "a finite number expected"),
+    ("JoinExternal", {"table": 5, "on": "a"}, "a path or a frame"),
+    ("JoinExternal", {"table": ITEMS, "on": []}, "a string or a list of strings expected"),
+    ("JoinExternal", {"table": ITEMS, "on": "item", "how": "outer"}, "one of 'left', 'inner'"),
+    ("JoinExternal", {"table": ITEMS, "on": "item", "drop_duplicates": 1}, "true or false"),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import polars as pl
 
 from merlinkit import ops
@@ -110,6 +112,26 @@ EXAMPLES: tuple[Example, ...] = (
             "f": pl.Float32(),
             "none": pl.Int64(),
         },
+    ),
+    Example(
+        "data-stats",
+        ops.DataStats(),
+        ["x", "s", "l", "day"],
+        pl.DataFrame(
+            {
+                "x": [1.0, NAN, 3.0],
+                "s": ["a", None, "a"],
+                "l": [[1, 2], None, []],
+                "day": [date(2026, 1, 1), None, None],
+            }
+        ),
+        {
+            "x": [1.0, NAN, 3.0],
+            "s": ["a", None, "a"],
+            "l": [[1, 2], None, []],
+            "day": [date(2026, 1, 1), None, None],
+        },
+        {"x": pl.Float64(), "s": pl.String(), "l": pl.List(pl.Int64), "day": pl.Date()},
     ),
     Example(
         "drop-low-cardinality-without-domains",
