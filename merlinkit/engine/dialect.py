@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
-__all__ = ["HASH_SEED", "Dialect", "Lookup"]
+__all__ = ["HASH_SEED", "Dialect", "Lookup", "Numbered", "Pair"]
 
 HASH_SEED = 15220518902653198062
 """Seed of the stable hash. cudf-polars turns ``hash(0)`` into XXH64 with this seed; a test holds
@@ -43,34 +44,46 @@ class Lookup:
         self.key = key
         self.value = value
         self.frame = frame.select(key, value)
-        self._pair: tuple[pl.Series, pl.Series] | None = None
-        self._numbered: tuple[pl.Enum, int] | None = None
+        self._in_memory: Pair | Numbered | None = None
 
-    def pair(self) -> tuple[pl.Series, pl.Series]:
-        """Return keys and values as series in this process, read once."""
-        if self._pair is None:
-            collected = self.frame.collect()
-            self._pair = collected[self.key], collected[self.value]
-            self._numbered = _numbering(*self._pair)
-        return self._pair
+    def in_memory(self) -> Pair | Numbered:
+        """Return the table as this process holds it, read once.
 
-    def numbered(self) -> tuple[pl.Enum, int] | None:
-        """Return the keys as categories and the value of the first, if values count up from it.
-
-        A table of ids by string is such a table. Polars builds the hash table of the categories
+        A table of ids by string is held as categories. Polars builds the hash table of categories
         once, that of a replacement again for each batch of rows, which took 1.6 times as long and
-        twice the memory on 26 columns of 2 million rows. None for other tables.
+        twice the memory on 26 columns of 2 million rows.
         """
-        self.pair()
-        return self._numbered
+        if self._in_memory is None:
+            collected = self.frame.collect(engine="streaming")
+            keys, values = collected[self.key], collected[self.value]
+            self._in_memory = _numbered(keys, values) or Pair(keys, values)
+        return self._in_memory
 
 
-def _numbering(keys: pl.Series, values: pl.Series) -> tuple[pl.Enum, int] | None:
+@dataclass(frozen=True)
+class Pair:
+    """Keys and their values, side by side."""
+
+    keys: pl.Series
+    values: pl.Series
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Strings whose values count up from the first: a string's value is ``first`` plus its code."""
+
+    categories: pl.Enum
+    first: int
+    dtype: pl.DataType
+
+
+def _numbered(keys: pl.Series, values: pl.Series) -> Numbered | None:
     if keys.dtype != pl.String or not values.dtype.is_integer() or keys.is_empty():
         return None
     first = int(values[0])
-    counted = pl.int_range(first, first + len(values), dtype=pl.Int64, eager=True)
-    return (pl.Enum(keys), first) if (values.cast(pl.Int64) == counted).all() else None
+    if int(values[-1]) != first + len(values) - 1 or not (values.diff().drop_nulls() == 1).all():
+        return None
+    return Numbered(pl.Enum(keys), first, values.dtype)
 
 
 class Dialect(ABC):

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import xxhash
 
-from merlinkit.engine.dialect import HASH_SEED, Dialect, Lookup
+from merlinkit.engine.dialect import HASH_SEED, Dialect, Lookup, Numbered
 
 __all__ = ["PolarsDialect"]
 
@@ -146,15 +146,16 @@ class PolarsDialect(Dialect):
 
 def _looked_up(value: pl.Expr, table: Lookup) -> pl.Expr:
     """Return the table's value for each key."""
-    keys, values = table.pair()
-    if keys.is_empty():
-        return pl.lit(None, dtype=values.dtype)
-    if (numbered := table.numbered()) is not None:
-        categories, first = numbered
+    held = table.in_memory()
+    if isinstance(held, Numbered):
         # Null for a string that is none of the categories.
-        code = value.cast(categories, strict=False).to_physical()
-        return (code.cast(pl.Int64) + first).cast(values.dtype)
-    return value.replace_strict(keys, values, default=None, return_dtype=values.dtype)
+        code = value.cast(held.categories, strict=False).to_physical()
+        return (code.cast(pl.Int64) + held.first).cast(held.dtype)
+    if held.keys.is_empty():
+        return pl.lit(None, dtype=held.values.dtype)
+    return value.replace_strict(
+        held.keys, held.values, default=None, return_dtype=held.values.dtype
+    )
 
 
 def _physical(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:

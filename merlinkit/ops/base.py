@@ -436,6 +436,36 @@ def apply_to_values(
     return step(frame, column.name)
 
 
+def numbers_back(
+    frame: pl.LazyFrame,
+    inputs: Schema,
+    raw: Callable[[pl.Expr, Column], pl.Expr],
+    dialect: Dialect,
+) -> pl.LazyFrame:
+    """Turn numbers back into those of the input columns, rounded where these are integers.
+
+    Parameters
+    ----------
+    frame
+        Holds the numbers under the names of the columns.
+    inputs
+        The columns to get back.
+    raw
+        Returns the number of before for one of after, as Float64.
+    dialect
+        How the engine acts on lists.
+    """
+    for column in inputs:
+
+        def back(part: pl.LazyFrame, name: str, column: Column = column) -> pl.LazyFrame:
+            number = raw(pl.col(name).cast(pl.Float64), column)
+            number = number.round() if column.dtype.is_integer() else number
+            return part.with_columns(number.cast(column.dtype).alias(name))
+
+        frame = apply_to_values(frame, column, back, column.dtype, dialect)
+    return frame
+
+
 def values_of(frame: pl.LazyFrame, column: Column, dialect: Dialect) -> pl.LazyFrame:
     """Return the values of a column, for list columns their elements, as a frame of one column."""
     if column.is_list:

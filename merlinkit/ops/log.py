@@ -11,8 +11,8 @@ from merlinkit.ops.base import (
     Finalized,
     State,
     Statistics,
-    apply_to_values,
     is_number,
+    numbers_back,
     require,
     values_of,
     without_nan,
@@ -125,12 +125,4 @@ class LogOp(ElementwiseExpression):
         self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
     ) -> pl.LazyFrame:
         """Return exp(y) - 1 in the data type of the input, rounded for integers."""
-        for column in inputs:
-
-            def back(part: pl.LazyFrame, name: str, column: Column = column) -> pl.LazyFrame:
-                raw = pl.col(name).cast(pl.Float64).exp() - 1.0
-                raw = raw.round() if column.dtype.is_integer() else raw
-                return part.with_columns(raw.cast(column.dtype).alias(name))
-
-            frame = apply_to_values(frame, column, back, column.dtype, dialect)
-        return frame
+        return numbers_back(frame, inputs, lambda value, _: value.exp() - 1.0, dialect)

@@ -14,12 +14,13 @@ from merlinkit.ops.base import (
     Finalized,
     State,
     Statistics,
-    apply_to_values,
     is_number,
+    numbers_back,
     require,
     values_of,
     without_nan,
 )
+from merlinkit.ops.extremes import extremes, widened
 from merlinkit.ops.parameters import require_bool, require_choice
 from merlinkit.schema import Column, Schema, Tags
 
@@ -80,26 +81,17 @@ class NormalizeMinMax(ElementwiseExpression):
 
     def statistics(self, frame: pl.LazyFrame, inputs: Schema, dialect: Dialect) -> Statistics:
         """Return the smallest and largest value of each column."""
-        out: Statistics = {}
-        for column in inputs:
-            number = without_nan(pl.col(column.name).cast(pl.Float64), pl.Float64())
-            out[column.name] = (
-                values_of(frame, column, dialect)
-                .select(pl.lit(0).alias("all"), number.alias("x"))
-                .group_by("all")
-                .agg(pl.col("x").min().alias("min"), pl.col("x").max().alias("max"))
-                .select("min", "max")
+        return {
+            column.name: extremes(
+                values_of(frame, column, dialect),
+                without_nan(pl.col(column.name).cast(pl.Float64), pl.Float64()),
             )
-        return out
+            for column in inputs
+        }
 
     def merge(self, left: Statistics, right: Statistics) -> Statistics:
         """Widen the ranges."""
-        return {
-            name: pl.concat([left[name], right[name]]).select(
-                pl.col("min").min(), pl.col("max").max()
-            )
-            for name in left
-        }
+        return widened(left, right)
 
     def finalize(self, statistics: Statistics, inputs: Schema, dialect: Dialect) -> Finalized:
         """Keep the ranges, and whether they are finite, which JSON numbers always are."""
@@ -164,19 +156,9 @@ class NormalizeMinMax(ElementwiseExpression):
         self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
     ) -> pl.LazyFrame:
         """Return y * (max - min) + min in the data type of the input, rounded for integers."""
-        for column in inputs:
+
+        def raw(value: pl.Expr, column: Column) -> pl.Expr:
             low, spread = self._range(column, state)
+            return value * spread + low
 
-            def back(
-                part: pl.LazyFrame,
-                name: str,
-                column: Column = column,
-                low: float = low,
-                spread: float = spread,
-            ) -> pl.LazyFrame:
-                raw = pl.col(name).cast(pl.Float64) * spread + low
-                raw = raw.round() if column.dtype.is_integer() else raw
-                return part.with_columns(raw.cast(column.dtype).alias(name))
-
-            frame = apply_to_values(frame, column, back, column.dtype, dialect)
-        return frame
+        return numbers_back(frame, inputs, raw, dialect)

@@ -14,8 +14,8 @@ from merlinkit.ops.base import (
     Finalized,
     State,
     Statistics,
-    apply_to_values,
     is_number,
+    numbers_back,
     require,
     values_of,
     without_nan,
@@ -198,22 +198,12 @@ class Normalize(ElementwiseExpression):
         self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
     ) -> pl.LazyFrame:
         """Return y * std + mean in the data type of the input, rounded for integers."""
-        for column in inputs:
+
+        def raw(value: pl.Expr, column: Column) -> pl.Expr:
             mean, std = self._moments(column, state)
+            return value * (std or 1.0) + mean
 
-            def back(
-                part: pl.LazyFrame,
-                name: str,
-                column: Column = column,
-                mean: float = mean,
-                std: float = std,
-            ) -> pl.LazyFrame:
-                raw = pl.col(name).cast(pl.Float64) * (std or 1.0) + mean
-                raw = raw.round() if column.dtype.is_integer() else raw
-                return part.with_columns(raw.cast(column.dtype).alias(name))
-
-            frame = apply_to_values(frame, column, back, column.dtype, dialect)
-        return frame
+        return numbers_back(frame, inputs, raw, dialect)
 
 
 def _number(value: object) -> float:

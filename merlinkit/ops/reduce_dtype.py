@@ -8,6 +8,7 @@ from merlinkit.dtypes import dtype_from_name
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import SchemaError
 from merlinkit.ops.base import Finalized, Operator, State, Statistics, is_number, require
+from merlinkit.ops.extremes import extremes, widened
 from merlinkit.ops.parameters import require_choice
 from merlinkit.schema import Column, Schema
 
@@ -87,22 +88,14 @@ class ReduceDtypeSize(Operator):
     def statistics(self, frame: pl.LazyFrame, inputs: Schema, dialect: Dialect) -> Statistics:
         """Return the smallest and largest value of each column of integers."""
         return {
-            column.name: frame.select(pl.lit(0).alias("all"), pl.col(column.name).alias("x"))
-            .group_by("all")
-            .agg(pl.col("x").min().alias("min"), pl.col("x").max().alias("max"))
-            .select("min", "max")
+            column.name: extremes(frame, pl.col(column.name))
             for column in inputs
             if column.dtype.is_integer()
         }
 
     def merge(self, left: Statistics, right: Statistics) -> Statistics:
         """Widen the ranges."""
-        return {
-            name: pl.concat([left[name], right[name]]).select(
-                pl.col("min").min(), pl.col("max").max()
-            )
-            for name in left
-        }
+        return widened(left, right)
 
     def finalize(self, statistics: Statistics, inputs: Schema, dialect: Dialect) -> Finalized:
         """Keep the ranges."""

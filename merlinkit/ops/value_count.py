@@ -9,6 +9,7 @@ import polars as pl
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import SchemaError
 from merlinkit.ops.base import Finalized, State, Statistics, UnchangedValues
+from merlinkit.ops.extremes import extremes, widened
 from merlinkit.schema import Schema
 
 __all__ = ["ValueCount"]
@@ -57,23 +58,11 @@ class ValueCount(UnchangedValues):
 
     def statistics(self, frame: pl.LazyFrame, inputs: Schema, dialect: Dialect) -> Statistics:
         """Return the extremes of the lengths."""
-        return {
-            name: dialect.lengths(frame, name)
-            .select(pl.lit(0).alias("all"), pl.col(name).alias("x"))
-            .group_by("all")
-            .agg(pl.col("x").min().alias("min"), pl.col("x").max().alias("max"))
-            .select("min", "max")
-            for name in inputs.names
-        }
+        return {name: extremes(dialect.lengths(frame, name), pl.col(name)) for name in inputs.names}
 
     def merge(self, left: Statistics, right: Statistics) -> Statistics:
         """Widen the ranges."""
-        return {
-            name: pl.concat([left[name], right[name]]).select(
-                pl.col("min").min(), pl.col("max").max()
-            )
-            for name in left
-        }
+        return widened(left, right)
 
     def finalize(self, statistics: Statistics, inputs: Schema, dialect: Dialect) -> Finalized:
         """Keep the ranges."""
