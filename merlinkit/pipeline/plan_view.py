@@ -144,7 +144,7 @@ def prove_steps(config: RunConfig, data: Schema) -> list[ProvedStep]:
         if proof.unsupported:
             proved.append((item, f"no: {'; '.join(proof.unsupported)}", False))
         elif item.one_partition_reason is not None:
-            proved.append((item, "what it learned fits one partition", True))
+            proved.append((item, item.one_partition_reason, True))
         elif proof.fallbacks:
             proved.append((item, f"one partition: {'; '.join(proof.fallbacks)}", False))
         else:

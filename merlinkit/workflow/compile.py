@@ -178,6 +178,7 @@ def resolve(
         state = states.get(node)
         if isinstance(node, Applied):
             applied.append(node)
+            node.require_needed(data, schemas)
             if state is None and not node.operator.needs_fit(node.inputs(schemas)):
                 state = NO_STATE
         schemas[node] = node.resolve(inputs, state)

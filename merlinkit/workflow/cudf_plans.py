@@ -19,8 +19,8 @@ from merlinkit.workflow.graph import Node
 
 __all__ = ["CudfPlan", "cudf_plans"]
 
-DISTINCT_REASON = "it has one row for each distinct value, not for each row of the data"
-BUCKET_REASON = "rows that belong together are worked on bucket by bucket"
+DISTINCT_REASON = "what it learned, a row for each distinct value, fits one partition"
+BUCKET_REASON = "one bucket of rows that belong together fits one partition"
 GAP_REASON = "the engine does it with libcudf, outside of plans"
 
 
@@ -73,8 +73,10 @@ def cudf_plans(
         source = compile_plan(graph, frame, states, dialect, until=node)
         step = f"fit {node.operator!r} on {', '.join(inputs.names)}"
         statistics = node.operator.statistics(source, inputs, dialect)
+        together = graph.bucketed(graph.before(node)) is not None
         for name, plan in statistics.items():
-            plans.append(CudfPlan(step, f"statistics of '{name}'", plan))
+            reason = BUCKET_REASON if together else None
+            plans.append(CudfPlan(step, f"statistics of '{name}'", plan, reason))
         gathered = {
             name: null_frame(Schema.from_polars(plan.collect_schema()), rows)
             for name, plan in statistics.items()

@@ -158,24 +158,26 @@ class Applied(Node):
         return self._merged([schemas[parent] for parent in self.parents])
 
     def _merged(self, schemas: Sequence[Schema]) -> Schema:
-        applied, data = schemas[0], schemas[-1]
+        applied = schemas[0]
         if len(schemas) == 1:
             return applied
-        for name in self.operator.dependencies():
-            if name not in applied and name not in data:
-                known = {*applied.names, *data.names}
-                raise SchemaError(
-                    f"{self.operator.name}: column '{name}', which it needs, is neither in the "
-                    f"data nor among its columns.{did_you_mean(name, known)}"
-                )
-        besides = Schema(
-            column for other in schemas[1:] for column in other if column.name not in applied
-        )
+        besides = Schema(column for column in schemas[-1] if column.name not in applied)
         return Inputs(applied, besides)
 
     def resolve(self, inputs: Sequence[Schema], state: State | None) -> Schema:
         """Return what the operator makes."""
         return Schema(self.operator.output_schema(self._merged(inputs), state))
+
+    def require_needed(self, data: Schema, schemas: Mapping[Node, Schema]) -> None:
+        """Raise `SchemaError` unless what the operator needs besides is somewhere."""
+        applied = schemas[self.parents[0]]
+        for name in self.operator.dependencies():
+            if name not in applied and name not in data:
+                known = [*applied.names, *data.names]
+                raise SchemaError(
+                    f"{self.operator.name}: column '{name}', which it needs, is neither in the "
+                    f"data nor among its columns.{did_you_mean(name, known)}"
+                )
 
     def locate_input(self, name: str, schemas: Mapping[Node, Schema]) -> Source:
         """Return where a column that goes in is made."""

@@ -9,6 +9,7 @@ import pytest
 
 from merlinkit import Column, Dataset, Schema, Tags, Workflow, by_tags, ops
 from merlinkit.errors import MerlinkitError, ParameterError, SchemaError
+from merlinkit.workflow.cudf_plans import BUCKET_REASON, cudf_plans
 from merlinkit.workflow.graph import as_node
 
 LOGS = pl.DataFrame(
@@ -294,3 +295,13 @@ def test_pandas_and_arrow_frames():
     expected = workflow.fit_transform(LOGS).collect()
     for frame in (LOGS.to_pandas(), LOGS.to_arrow(), LOGS.lazy()):
         assert workflow.fit_transform(frame).collect().equals(expected)
+
+
+def test_fits_behind_operators_on_groups_of_rows_are_excused_bucket_by_bucket():
+    frame = pl.DataFrame({"user": [1, 1], "ts": [1, 2]})
+    node = ["ts"] >> ops.DifferenceLag("user", "ts") >> ops.Normalize()
+    workflow = Workflow(node).fit(frame)
+    plans = cudf_plans(workflow.output, workflow.input_schema, workflow.states)
+    for item in plans:
+        if item.detail.startswith(("statistics", "rows")):
+            assert item.one_partition_reason == BUCKET_REASON
