@@ -98,7 +98,11 @@ def test_validation_does_not_depend_on_files(tmp_path):
     [
         (["user"], ops.TargetEncoding("user", kfold=1), "target 'user' is String, a number"),
         (["tags"], ops.TargetEncoding("click", kfold=1), "'tags' is List"),
-        (["user"], ops.TargetEncoding("clck", kfold=1), "'clck', which it needs.*Did you mean 'click'"),
+        (
+            ["user"],
+            ops.TargetEncoding("clck", kfold=1),
+            "'clck', which it needs.*Did you mean 'click'",
+        ),
         (["user"], ops.TargetEncoding("click", fold_by="tags"), "fold_by names 'tags'"),
         (["user"], ops.JoinGroupby("user", "sum"), "column 'user' is String, a number"),
         (["tags"], ops.JoinGroupby(), "'tags' is List"),
