@@ -58,10 +58,29 @@ def as_rows(
         needed = expected.names
     frame = frame_from(data)
     if frame is None:
-        return Dataset(data, required=needed)
+        return _typed(Dataset(data, required=needed), data, expected, needed)
     dtypes = {
         name: expected[name].polars_dtype
         for name, dtype in frame.rows.lazy().collect_schema().items()
         if isinstance(dtype, pl.Null) and name in expected
     }
     return Dataset(frame, dtypes=dtypes, required=needed)
+
+
+def _typed(
+    dataset: Dataset, data: DatasetLike, expected: Schema, needed: Collection[str]
+) -> Dataset:
+    """Return files with the data types expected of columns whose own say nothing.
+
+    These are parquet columns of no type, and columns of text files that were taken for strings,
+    which those without any value are as well.
+    """
+    untyped = dataset.untyped_columns
+    dtypes = {
+        column.name: column.polars_dtype
+        for column in expected
+        if column.name in untyped
+        and not column.is_list
+        and dataset.schema[column.name].polars_dtype != column.polars_dtype
+    }
+    return Dataset(data, dtypes=dtypes, required=needed) if dtypes else dataset

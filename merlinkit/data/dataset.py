@@ -235,6 +235,15 @@ class Dataset:
         self._require_columns(text.schema)
         return text.schema
 
+    @property
+    def untyped_columns(self) -> set[str]:
+        """Columns whose type was assumed: those without one, and text taken for strings."""
+        if self._parquet is not None:
+            return self._parquet.untyped & set(self.schema.names)
+        if self._text is None:
+            return set()
+        return {column.name for column in self.schema if column.polars_dtype == pl.String()}
+
     def _require_columns(self, schema: pl.Schema) -> None:
         if not schema:
             raise DataError(f"{_sources(self.files)}: no columns")

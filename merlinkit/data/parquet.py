@@ -196,6 +196,8 @@ class ParquetReader:
         required: Collection[str] | None = None,
     ) -> None:
         self.notes: list[str] = []
+        # Columns that hold nothing but nulls in every file, and no type.
+        self.untyped: set[str] = set()
         self.files = _read_footers(files)
         self._fill = missing_columns == "null"
         every = list(dict.fromkeys(name for file in self.files for name in file.names))
@@ -299,6 +301,8 @@ class ParquetReader:
                 f"column '{name}' has types that do not go together: {found}. Say what to read it "
                 f"as, with dtypes={{'{name}': ...}}"
             )
+        if isinstance(common, pl.Null):
+            self.untyped.add(name)
         common = plain_dtype(common)
         zone = next(filter(None, map(offset_zone, kinds)), None)
         if zone is not None:

@@ -125,3 +125,25 @@ def test_columns_that_neither_fit_nor_transform_read_may_be_of_any_type(unread, 
     # Also where it was a number at fit.
     workflow = Workflow(node).fit(pl.DataFrame({"user": ["a", "b"], "other": [1, 2]}))
     assert workflow.transform(tmp_path / "odd.parquet").collect()["user"].to_list() == [3, 4]
+
+
+@pytest.mark.parametrize("name", ["day.parquet", "day.csv", "day.jsonl"])
+def test_a_column_without_any_value_has_the_type_of_the_fit(name, tmp_path):
+    # Pain: a file in which a column is all null has no type for it, or another one.
+    workflow = Workflow(["n", "x"] >> ops.FillMissing(0)).fit(
+        pl.DataFrame({"n": [1, 2], "x": [0.5, None]})
+    )
+    path = tmp_path / name
+    day = pl.DataFrame({"n": [None, None], "x": [None, 1.5]})
+    {".parquet": day.write_parquet, ".csv": day.write_csv, ".jsonl": day.write_ndjson}[path.suffix](
+        path
+    )
+    filled = workflow.transform(path).collect()
+    assert filled.to_dict(as_series=False) == {"n": [0, 0], "x": [0.0, 1.5]}
+
+
+def test_text_that_is_no_number_is_an_error_that_names_file_and_line(tmp_path):
+    workflow = Workflow(["n"] >> ops.FillMissing(0)).fit(pl.DataFrame({"n": [1, 2]}))
+    (tmp_path / "day.csv").write_text("n\n1\nmany\n")
+    with pytest.raises(DataError, match="day.csv.*line 3.*'n'|day.csv.*'n'.*line 3"):
+        workflow.transform(tmp_path / "day.csv").collect()
