@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-__all__ = ["HASH_SEED", "Dialect", "Lookup", "Numbered", "Pair"]
+__all__ = ["HASH_SEED", "Dialect", "Indexed", "Lookup", "Numbered", "Pair"]
 
 HASH_SEED = 15220518902653198062
 """Seed of the stable hash. cudf-polars turns ``hash(0)`` into XXH64 with this seed; a test holds
@@ -44,9 +44,9 @@ class Lookup:
         self.key = key
         self.value = value
         self.frame = frame.select(key, value)
-        self._in_memory: Pair | Numbered | None = None
+        self._in_memory: Pair | Numbered | Indexed | None = None
 
-    def in_memory(self) -> Pair | Numbered:
+    def in_memory(self) -> Pair | Numbered | Indexed:
         """Return the table as this process holds it, read once.
 
         A table of ids by string is held as categories. Polars builds the hash table of categories
@@ -56,7 +56,9 @@ class Lookup:
         if self._in_memory is None:
             collected = self.frame.collect(engine="streaming")
             keys, values = collected[self.key], collected[self.value]
-            self._in_memory = _numbered(keys, values) or Pair(keys, values)
+            self._in_memory = (
+                _numbered(keys, values) or _indexed(keys, values) or Pair(keys, values)
+            )
         return self._in_memory
 
 
@@ -77,13 +79,29 @@ class Numbered:
     dtype: pl.DataType
 
 
+@dataclass(frozen=True)
+class Indexed:
+    """Values whose keys count up from the first: that of a key is at its distance from it."""
+
+    first: int
+    values: pl.Series
+
+
+def _count_up(numbers: pl.Series) -> bool:
+    if not numbers.dtype.is_integer() or numbers.is_empty():
+        return False
+    ends = int(numbers[-1]) - int(numbers[0]) == len(numbers) - 1
+    return ends and bool((numbers.diff().drop_nulls() == 1).all())
+
+
+def _indexed(keys: pl.Series, values: pl.Series) -> Indexed | None:
+    return Indexed(int(keys[0]), values.rechunk()) if _count_up(keys) else None
+
+
 def _numbered(keys: pl.Series, values: pl.Series) -> Numbered | None:
-    if keys.dtype != pl.String or not values.dtype.is_integer() or keys.is_empty():
+    if keys.dtype != pl.String or not _count_up(values):
         return None
-    first = int(values[0])
-    if int(values[-1]) != first + len(values) - 1 or not (values.diff().drop_nulls() == 1).all():
-        return None
-    return Numbered(pl.Enum(keys), first, values.dtype)
+    return Numbered(pl.Enum(keys), int(values[0]), values.dtype)
 
 
 class Dialect(ABC):

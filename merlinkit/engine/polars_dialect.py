@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import xxhash
 
-from merlinkit.engine.dialect import HASH_SEED, Dialect, Lookup, Numbered
+from merlinkit.engine.dialect import HASH_SEED, Dialect, Indexed, Lookup, Numbered
 
 __all__ = ["PolarsDialect"]
 
@@ -151,11 +151,25 @@ def _looked_up(value: pl.Expr, table: Lookup) -> pl.Expr:
         # Null for a string that is none of the categories.
         code = value.cast(held.categories, strict=False).to_physical()
         return (code.cast(pl.Int64) + held.first).cast(held.dtype)
+    if isinstance(held, Indexed):
+        return _at(value, held)
     if held.keys.is_empty():
         return pl.lit(None, dtype=held.values.dtype)
     return value.replace_strict(
         held.keys, held.values, default=None, return_dtype=held.values.dtype
     )
+
+
+def _at(key: pl.Expr, held: Indexed) -> pl.Expr:
+    """Return the values at the distance of keys from the first; null for what is outside."""
+
+    def on_batch(keys: pl.Series) -> pl.Series:
+        place = keys.cast(pl.Int64, strict=False) - held.first
+        inside = place.is_between(0, len(held.values) - 1)
+        index = pl.select(pl.when(inside).then(place)).to_series()
+        return held.values.gather(index).alias(keys.name)
+
+    return key.map_batches(on_batch, return_dtype=held.values.dtype, is_elementwise=True)
 
 
 def _physical(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:

@@ -29,6 +29,7 @@ from merlinkit.ops.metadata import (
 )
 from merlinkit.ops.min_max import NormalizeMinMax
 from merlinkit.ops.missing import FillMissing
+from merlinkit.ops.negative_sampling import NegativeSampling
 from merlinkit.ops.normalize import Normalize
 from merlinkit.ops.reduce_dtype import ReduceDtypeSize
 from merlinkit.ops.registry import OPERATORS, make_operator
@@ -65,6 +66,7 @@ __all__ = [
     "Lag",
     "ListSlice",
     "LogOp",
+    "NegativeSampling",
     "Normalize",
     "NormalizeMinMax",
     "Operator",

@@ -35,6 +35,7 @@ from merlinkit.ops.metadata import (
 )
 from merlinkit.ops.min_max import NormalizeMinMax
 from merlinkit.ops.missing import FillMissing
+from merlinkit.ops.negative_sampling import NegativeSampling
 from merlinkit.ops.normalize import Normalize
 from merlinkit.ops.reduce_dtype import ReduceDtypeSize
 from merlinkit.ops.rename import Rename
@@ -74,6 +75,7 @@ OPERATORS: Mapping[str, type[Operator]] = {
         Lag,
         ListSlice,
         LogOp,
+        NegativeSampling,
         Normalize,
         NormalizeMinMax,
         ReduceDtypeSize,

@@ -11,7 +11,7 @@ import xxhash
 
 from merlinkit.engine.cpu import CpuEngine
 from merlinkit.engine.cudf_dialect import CudfDialect
-from merlinkit.engine.dialect import HASH_SEED, Lookup
+from merlinkit.engine.dialect import HASH_SEED, Indexed, Lookup, Numbered, Pair
 
 DIALECT = CpuEngine().dialect
 
@@ -109,3 +109,32 @@ def test_list_steps_see_only_their_own_values():
     assert result["other"].to_list() == list("bcde")
     assert sum(seen) == 2
     assert DIALECT.elements(part, "l").collect()["l"].to_list() == [None, 3]
+
+
+@pytest.mark.parametrize(
+    ("keys", "values", "held"),
+    [
+        (["b", "a"], [3, 4], Numbered),
+        (["b", "a"], [4, 3], Pair),
+        (["b", "a"], [0.5, 1.5], Pair),
+        ([5, 6, 7], ["x", "y", "z"], Indexed),
+        ([-1, 0], [2.5, 3.5], Indexed),
+        ([5, 7, 6], ["x", "y", "z"], Pair),
+        ([True, False], [3, 4], Pair),
+    ],
+)
+def test_every_way_to_hold_a_table_finds_the_same(keys, values, held):
+    table = Lookup(pl.LazyFrame({"k": keys, "v": values}), "k", "v")
+    assert type(table.in_memory()) is held
+    unknown = {str: ["", "zz"], int: [-9, 99], bool: []}[type(keys[0])]
+    asked = [None, *unknown, *keys, keys[0]]
+    frame = pl.LazyFrame({"x": asked}, schema={"x": pl.Series(keys).dtype})
+    found = DIALECT.lookup(frame, "x", table, "y").collect()
+    assert found["y"].to_list() == [dict(zip(keys, values, strict=True)).get(x) for x in asked]
+    assert found["y"].dtype == pl.Series(values).dtype
+
+
+def test_keys_too_large_for_the_table_are_none_of_it():
+    table = Lookup(pl.LazyFrame({"k": [0, 1], "v": ["x", "y"]}), "k", "v")
+    frame = pl.LazyFrame({"x": [1, 2**64 - 1]}, schema={"x": pl.UInt64})
+    assert DIALECT.lookup(frame, "x", table, "y").collect()["y"].to_list() == ["y", None]

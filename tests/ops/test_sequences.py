@@ -212,3 +212,39 @@ def test_by_tags_with_columns_needed_besides():
     assert schema["ts"].tags == {"time"}
     node = by_tags("time") >> ops.DifferenceLag("user", "ts")
     assert Workflow(node).fit_schema(schema).names == ["ts_difference_lag_1"]
+
+
+@pytest.mark.parametrize("strategy", ["uniform", "popularity"])
+def test_negatives_are_drawn_as_the_strategy_says(strategy):
+    rng = random.Random(5)
+    items = rng.choices(range(5), weights=[1, 1, 2, 4, 8], k=4_000)
+    frame = pl.DataFrame({"user": list(range(4_000)), "item": items, "label": [1] * 4_000})
+    operator = ops.NegativeSampling(
+        2, "user", "item", "label", strategy=strategy, exclude_seen=False
+    )
+    workflow = Workflow(["user", "item", "label"] >> operator)
+    drawn = workflow.fit_transform(frame).collect().filter(pl.col("label") == 0)
+    assert drawn.height == 8_000
+    shares = dict(drawn["item"].value_counts(normalize=True).iter_rows())
+    for item in range(5):
+        expected = 0.2 if strategy == "uniform" else items.count(item) / 4_000
+        # Four standard deviations of a share of 8,000 draws.
+        assert abs(shares[item] - expected) < 4 * (expected / 8_000) ** 0.5
+    assert workflow.transform(frame).collect().equals(frame)
+
+
+def test_negatives_are_new_to_the_user():
+    rng = random.Random(6)
+    frame = pl.DataFrame(
+        {
+            "user": [rng.randrange(40) for _ in range(500)],
+            "item": [rng.randrange(60) for _ in range(500)],
+            "label": [rng.randrange(2) for _ in range(500)],
+        }
+    )
+    node = ["user", "item", "label"] >> ops.NegativeSampling(3, "user", "item", "label")
+    result = Workflow(node).fit_transform(frame).collect()
+    assert result[:500].equals(frame)
+    seen = set(frame.select("user", "item").rows())
+    assert not seen & set(result[500:].select("user", "item").rows())
+    assert result.height > 500 + 3 * frame["label"].sum() * 0.99

@@ -3,12 +3,12 @@
 Every expected value was worked out by hand from the definition in the operator's docstring.
 """
 
-from tests.ops.examples import core, groups, hashing, lists, numbers, sequences
+from tests.ops.examples import core, groups, hashing, lists, negatives, numbers, sequences
 from tests.ops.examples.example import Example
 
 __all__ = ["BAD_PARAMETERS", "EXAMPLES", "Example"]
 
-FAMILIES = (core, groups, hashing, lists, numbers, sequences)
+FAMILIES = (core, groups, hashing, lists, negatives, numbers, sequences)
 
 EXAMPLES: tuple[Example, ...] = tuple(example for family in FAMILIES for example in family.EXAMPLES)
 

@@ -29,3 +29,5 @@ class Example:
     """Why a part of the operator does not run as a cuDF plan."""
     nulls_count: bool = False
     """Whether rows of nulls alone change what is learned of other rows."""
+    ordered: bool = True
+    """Whether rows come out in an order that no cut into files changes."""
