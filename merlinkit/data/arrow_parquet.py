@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -77,20 +78,27 @@ def arrow_plan(path: Path, schema: pl.Schema) -> pl.LazyFrame:
 
 
 def _frames(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    with reading(path), _damage_told(path), pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=list(columns)):
+            if not columns:
+                yield pl.DataFrame(height=batch.num_rows)
+                continue
+            arrays = {
+                name: convert_array(batch.column(name), arrow_target(batch.column(name).type))
+                for name in columns
+            }
+            yield pl.DataFrame(pa.table(arrays))
+
+
+@contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
     try:
-        with reading(path), pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=list(columns)):
-                if not columns:
-                    yield pl.DataFrame(height=batch.num_rows)
-                    continue
-                arrays = {
-                    name: convert_array(batch.column(name), arrow_target(batch.column(name).type))
-                    for name in columns
-                }
-                frame = pl.DataFrame(pa.table(arrays))
-                yield frame
-    except pa.ArrowException as error:
-        first = str(error).partition("\n")[0]
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # of the system, not of the reader
+            raise
+        line = str(error).partition("\n")[0]
+        first = "".join(letter for letter in line if letter.isprintable()).rstrip(": ")
         raise DataError(
             f"{path} is a damaged parquet file ({first}). Write or fetch it again"
         ) from None

@@ -146,7 +146,10 @@ class CsvReader:
             if not sample:
                 continue
             self.has_rows = True
-            inferred |= values.infer(sample, names, dtypes, here)
+            found = values.infer(sample, names, dtypes, here)
+            # A column without any value says nothing of its type: other files may.
+            found = {n: kind for n, kind in found.items() if n not in values.empty or n in dtypes}
+            inferred |= found
             self._sample_files |= dict.fromkeys(here, file)
             for name, value in values.padded.items():
                 self.notes.append(

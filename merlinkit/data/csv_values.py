@@ -31,12 +31,15 @@ class CsvValues:
     padded : dict of str to str
         Columns that the last `infer` took for text since a number would lose the zeros of a
         value, and that value.
+    empty : frozenset of str
+        Columns that had no value in the records of the last `infer`.
     """
 
     def __init__(self, delimiter: str, options: CsvOptions) -> None:
         self.delimiter = delimiter
         self.options = options
         self.padded: dict[str, str] = {}
+        self.empty: frozenset[str] = frozenset()
 
     def infer(
         self,
@@ -83,6 +86,9 @@ class CsvValues:
             name: dtypes[name] if name in dtypes else _offered(frame[positions[name]])
             for name in wanted
         }
+        self.empty = frozenset(
+            name for name in wanted if frame[positions[name]].null_count() == frame.height
+        )
         numbers = [name for name in wanted if name not in dtypes and inferred[name].is_numeric()]
         padded = self.zero_padded(data, names, numbers)
         self.padded = {name: value for name, (_, value) in padded.items()}

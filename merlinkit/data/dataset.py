@@ -109,8 +109,9 @@ class Dataset:
     what to read them as. A column that the first file has and another lacks is an error, or null
     with ``missing_columns="null"``; one that the first file lacks is not read, with a note, unless
     missing columns are null. In jsonl a missing key is always null, and a key that first shows up
-    behind the first 10,000 lines is an error. Csv types come from the first rows of the first file
-    that has the column; a later value that does not fit is an error with file and line.
+    behind the first 10,000 lines is an error. Types of text files come from the first rows of the
+    first file that has a value in the column there, String if none has; a later value that does not
+    fit is an error with file and line.
 
     Whole numbers with leading zeros (``007``) are String in csv files. Time stamps of a zone that
     is a fixed offset (``+05:30``) become UTC, the same instants, with a note. Decimals are
@@ -329,6 +330,10 @@ def _wanted(
     dtypes: Mapping[str, DTypeLike] | None,
 ) -> tuple[list[str] | None, dict[str, pl.DataType]]:
     """Return the columns to read and the data types that are given."""
+    if dtypes is not None and not isinstance(dtypes, Mapping):
+        raise ParameterError(
+            f"dtypes is {dtypes!r}: data types by column were expected, as in {{'zip': 'String'}}"
+        )
     given = {name: dtype_from_name(dtype) for name, dtype in (dtypes or {}).items()}
     given = {
         name: plain_dtype(dtype) if not isinstance(dtype, pl.Null) else dtype

@@ -123,6 +123,53 @@ def _common_integer(left: pl.DataType, right: pl.DataType) -> pl.DataType | None
     return _SIGNED[needed] if needed < len(_SIGNED) else None
 
 
+def lacks_type(dtype: pl.DataType) -> bool:
+    """Return whether a type, or one within it, is that of nothing but nulls.
+
+    Examples
+    --------
+    >>> lacks_type(pl.List(pl.Null())), lacks_type(pl.Int8())
+    (True, False)
+    """
+    if isinstance(dtype, pl.Struct):
+        return any(lacks_type(field.dtype) for field in dtype.fields)  # type: ignore[arg-type]
+    if isinstance(dtype, pl.List | pl.Array):
+        return lacks_type(dtype.inner)  # type: ignore[arg-type]
+    return isinstance(dtype, pl.Null)
+
+
+def with_type(dtype: pl.DataType, other: pl.DataType) -> pl.DataType:
+    """Return a type with the types of another where it has none itself.
+
+    Examples
+    --------
+    >>> with_type(pl.List(pl.Null()), pl.List(pl.Int8()))
+    List(Int8)
+    """
+    if isinstance(dtype, pl.Null):
+        return other
+    if isinstance(dtype, pl.List) and isinstance(other, pl.List):
+        return pl.List(with_type(dtype.inner, other.inner))  # type: ignore[arg-type]
+    if isinstance(dtype, pl.Struct) and isinstance(other, pl.Struct):
+        fields = {field.name: field.dtype for field in other.fields}
+        return pl.Struct(
+            {
+                field.name: with_type(field.dtype, fields.get(field.name, field.dtype))  # type: ignore[arg-type]
+                for field in dtype.fields
+            }
+        )
+    return dtype
+
+
+def plain_with_nulls(dtype: pl.DataType) -> pl.DataType:
+    """Return the plain type, but that of nothing but nulls as it is, also within lists."""
+    if isinstance(dtype, pl.Null):
+        return dtype
+    if isinstance(dtype, pl.List | pl.Array) and lacks_type(dtype):
+        return pl.List(plain_with_nulls(dtype.inner))  # type: ignore[arg-type]
+    return plain_dtype(dtype)
+
+
 def can_cast(source: pl.DataType, target: pl.DataType) -> bool:
     """Return whether values can be read as another type such that each fits or is an error.
 
@@ -200,9 +247,7 @@ def read_as(name: str, source: pl.DataType, target: pl.DataType) -> pl.Expr:
 
 def plain_or_same(dtype: pl.DataType) -> pl.DataType:
     """Return the plain type; nulls and what has none stay, so that the caller can judge them."""
-    if isinstance(dtype, pl.Null):
-        return dtype
     try:
-        return plain_dtype(dtype)
+        return plain_with_nulls(dtype)
     except SchemaError:
         return dtype

@@ -226,4 +226,21 @@ def _from_pandas(frame: pd.DataFrame) -> Frame:
     for name in odd:
         renamed[name] = renamed[name].dt.tz_convert("UTC")
     notes = {name: f"is read as UTC: its time zone is {zone}" for name, zone in odd.items()}
-    return Frame(pl.from_pandas(renamed, include_index=False), notes=notes)
+    try:
+        return Frame(pl.from_pandas(renamed, include_index=False), notes=notes)
+    except (Exception, pl.exceptions.PanicException) as whole:
+        # Only columns that are read matter, so each is tried alone.
+        columns: list[pl.DataFrame] = []
+        unreadable: dict[str, str] = {}
+        for name in names:
+            try:
+                columns.append(pl.from_pandas(renamed[[name]], include_index=False))
+            except (Exception, pl.exceptions.PanicException) as error:
+                first = str(error).partition("\n")[0]
+                unreadable[name] = (
+                    f"of type {renamed[name].dtype} holds what has no one type ({first})"
+                )
+        if not unreadable:
+            raise whole
+        rows = pl.concat(columns, how="horizontal") if columns else pl.DataFrame(height=len(frame))
+        return Frame(rows, unreadable, notes)

@@ -82,6 +82,16 @@ class JsonPath:
             line = line.get(key) if isinstance(line, dict) else None
         return line
 
+    def blocked_in(self, line: Any) -> tuple[JsonPath, Any] | None:
+        """Return the first part of the path that ends in no object or null, and its value."""
+        for depth, key in enumerate(self.keys[:-1], start=1):
+            line = line.get(key)
+            if line is None:
+                return None
+            if not isinstance(line, dict):
+                return JsonPath(self.keys[:depth]), line
+        return None
+
     def expr(self) -> pl.Expr:
         """Return the value as an expression over the outermost keys."""
         found = pl.col(self.keys[0])
@@ -101,6 +111,11 @@ def parse_fields(fields: Mapping[str, str] | None) -> dict[str, JsonPath]:
     ParameterError
         If one is no path, or leads through the end of another.
     """
+    if fields is not None and not isinstance(fields, Mapping):
+        raise ParameterError(
+            f"fields is {fields!r}: paths by column were expected, as in "
+            "{'city': '$.user.address.city'}"
+        )
     paths = {name: JsonPath.parse(name, text) for name, text in (fields or {}).items()}
     for name, path in paths.items():
         for other, longer in paths.items():

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from merlinkit.data.dtype_rules import plain_dtype
+from merlinkit.data.dtype_rules import lacks_type, plain_dtype, with_type
 from merlinkit.data.json_path import JsonPath, nested_schema, parse_fields
 from merlinkit.data.jsonl_lines import (
     first_ambiguous,
@@ -86,6 +86,7 @@ class JsonlReader:
         self._fields = parse_fields(fields)
         self._ignored = {path.keys[0] for path in self._fields.values()} - set(self._fields)
         self._sample_file = files[0]
+        self._sample_files: dict[str, Path] = {}
         for name in [*dtypes, *(columns or ())]:
             if name in self._ignored:
                 raise ParameterError(
@@ -111,19 +112,32 @@ class JsonlReader:
     def _infer(
         self, files: Sequence[Path], columns: Sequence[str] | None
     ) -> dict[str, pl.DataType] | None:
+        found: dict[str, pl.DataType] | None = None
         for file in files:
+            if found is not None and not any(map(lacks_type, found.values())):
+                break
             for data, line in line_blocks(file):
                 sample = first_lines(data, INFER_ROWS)
-                self._sample_file = file
                 try:
                     frame = pl.read_ndjson(sample, infer_schema_length=None)
                 except pl.exceptions.PolarsError as error:
+                    if found is not None:
+                        break  # reading it with the types of the first file decides
                     raise self._unusable(file, sample, line, error) from None
-                return self._plain(file, frame.schema, columns)
-        return None
+                if found is None:
+                    self._sample_file = file
+                    found = dict(frame.schema)
+                    self._sample_files = dict.fromkeys(found, file)
+                else:
+                    for name, dtype in found.items():
+                        if lacks_type(dtype) and name in frame.schema:
+                            found[name] = with_type(dtype, frame.schema[name])
+                            self._sample_files[name] = file
+                break
+        return None if found is None else self._plain(self._sample_file, found, columns)
 
     def _plain(
-        self, file: Path, schema: pl.Schema, columns: Sequence[str] | None
+        self, file: Path, schema: Mapping[str, pl.DataType], columns: Sequence[str] | None
     ) -> dict[str, pl.DataType]:
         plain: dict[str, pl.DataType] = {}
         problems = []
@@ -133,6 +147,11 @@ class JsonlReader:
             if name not in self._ignored and name not in self._fields
         }
         for name, path in self._fields.items():
+            if columns is None and name in schema and path.keys[0] != name:
+                raise ParameterError(
+                    f"fields['{name}']: {file} has a key '{name}' besides; give the column another "
+                    "name, or name the columns to read with columns=[...]"
+                )
             at = path.dtype_in(schema)
             if at is None and name not in self._given and (columns is None or name in columns):
                 problems.append(
@@ -170,6 +189,10 @@ class JsonlReader:
             for key, value in json.loads(text).items():
                 if value is not None:
                     kinds.setdefault(key, {}).setdefault(kind_of(value), number)
+        for name, path in self._fields.items():
+            for number, text in numbered_lines(data, line):
+                if (at := path.blocked_in(json.loads(text))) is not None:
+                    return _blocked(file, number, name, path, at)
         for key, lines in kinds.items():
             if len(lines) > 1 and set(lines) != {"an integer", "a number"}:
                 listed = ", ".join(f"{kind} in line {number}" for kind, number in lines.items())
@@ -259,13 +282,15 @@ class JsonlReader:
         number, text = lines[low]
         for key, path in self._paths.items():
             if not self._fits(lines[low:high], {key: path}):
+                if (at := path.blocked_in(json.loads(text))) is not None:
+                    return _blocked(file, number, key, path, at)
                 kind = dtype_name(self.schema[key])
                 value = shown(json.dumps(path.value_in(json.loads(text)), ensure_ascii=False))
                 origin = (
                     "as dtypes says"
                     if key in self._given
                     else f"the type inferred from the first {INFER_ROWS:,} lines of "
-                    f"{self._sample_file}"
+                    f"{self._sample_files.get(path.keys[0], self._sample_file)}"
                 )
                 return line_error(
                     file,
@@ -284,6 +309,17 @@ class JsonlReader:
         except pl.exceptions.PolarsError:
             return False
         return True
+
+
+def _blocked(
+    file: Path, line: int, column: str, path: JsonPath, at: tuple[JsonPath, object]
+) -> DataError:
+    return line_error(
+        file,
+        line,
+        f"column '{column}' is read at {path}, but {at[0]} is {kind_of(at[1])}, where an object "
+        "was expected. Correct the line",
+    )
 
 
 def _parsable(dtype: pl.DataType) -> pl.DataType:

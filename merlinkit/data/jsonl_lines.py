@@ -30,6 +30,7 @@ _BLANK = b" \t\r\n"
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BRACKET_OR_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 _KEY = r'"(?:[^"\\]|\\.)*"\s*:'
+_SPACED_COLON = re.compile(rb'"[ \t\r]+:')
 
 
 def line_blocks(file: Path) -> Iterator[tuple[bytes, int]]:
@@ -124,7 +125,13 @@ def first_ambiguous(file: Path, data: bytes, line: int) -> DataError | None:
         odd |= {index for index, text in enumerate(lines) if _SURROGATE.search(text)}
     # Keys of objects within objects count as well, so that this only says where to look.
     keys = _decoded(lines).str.extract_all(_KEY)
+    if _SPACED_COLON.search(data):
+        keys = keys.list.eval(pl.element().str.strip_chars_end(": \t\r"))
     odd |= set((keys.list.n_unique() < keys.list.len()).arg_true().to_list())
+    # A key may be written in more than one way, with its letters escaped.
+    if b"\\" in data:
+        escaped = keys.list.eval(pl.element().str.contains("\\", literal=True)).list.any()
+        odd |= set(escaped.arg_true().to_list())
     for index in sorted(odd):
         text = lines[index]
         try:
@@ -154,15 +161,24 @@ def _require_one_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in pairs:
         if key in found:
             raise _AmbiguousError(f"key {shown(key)} is there twice in one object")
-        for text in (key, *(value if isinstance(value, list) else (value,))):
-            if isinstance(text, str) and any("\ud800" <= letter <= "\udfff" for letter in text):
-                code = next(letter for letter in text if "\ud800" <= letter <= "\udfff")
+        for text in (key, *_texts(value)):
+            code = next((letter for letter in text if "\ud800" <= letter <= "\udfff"), None)
+            if code is not None:
                 raise _AmbiguousError(
                     f"key {shown(ascii(key)[1:-1])} holds \\u{ord(code):04x} alone, half of a "
                     "character"
                 )
         found[key] = value
     return found
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield a value, or what lists in it hold, if it is text; objects were looked at before."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
 
 
 def _refuse_constant(name: str) -> Any:

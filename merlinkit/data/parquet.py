@@ -18,6 +18,7 @@ from merlinkit.data.dtype_rules import (
     offset_zone,
     plain_dtype,
     plain_or_same,
+    plain_with_nulls,
     read_as,
 )
 from merlinkit.data.text import reading, shown
@@ -123,6 +124,12 @@ class ParquetFile:
         if found is None:
             return None
         columns, rows, misread = found
+        repeated = next((name for name in columns.names if columns.names.count(name) > 1), None)
+        if repeated is not None:
+            raise DataError(
+                f"{path} has more than one column named '{repeated}', so that it is not clear "
+                "which one is meant. Write it with distinct names"
+            )
         broken = any(breaks_polars(column.type, column.metadata) for column in columns)
         odd = [
             column for column in columns if column.name in misread or not polars_reads(column.type)
@@ -289,7 +296,7 @@ class ParquetReader:
         common: pl.DataType | None = pl.Null()
         try:
             for kind in kinds:
-                plain = kind if isinstance(kind, pl.Null) else plain_dtype(kind)
+                plain = plain_with_nulls(kind)
                 common = None if common is None else common_dtype(common, plain)
         except SchemaError as error:
             raise SchemaError(

@@ -25,9 +25,18 @@ _DEEPEST = 500
 _LONGEST = 2000
 """Signs and words of operations in SQL text; Polars' parser overflows its stack at 5000 or so."""
 
-_TOKEN = re.compile(r"""'[^']*'|"[^"]*"|\w+|[^\w\s]""")
-_OPERATING = frozenset("and or not case when between is in like ilike rlike cast".split())  # noqa: SIM905
-_OPERATING |= frozenset("+-*/%=<>!|&^~(")
+_INTERVAL = 30
+"""Operations that the word INTERVAL counts besides: a chain of them overflows the stack sooner."""
+
+_DEEPEST_LIST = 4
+"""Square brackets within one another; Polars' parser takes time exponential in their number."""
+
+_TOKEN = re.compile(r"""'[^']*'|"[^"]*"|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\w+|[^\w\s]""")
+_OPERATING = frozenset(
+    """and at between binary case cast collate date distinct div exists ilike in interval is like
+    not or prior regexp rlike select similar time timestamp when xor""".split()  # noqa: SIM905
+)
+_HARMLESS = frozenset(",.;'\"")
 _BRACKET_OR_STRING = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 _SPLIT = (
     "Split it: compute parts of it in Expressions of their own and combine their columns in another"
@@ -86,7 +95,7 @@ class SqlExpression:
         ParameterError
             If it does not parse, looks at other rows, runs Python code, or is too long or nested
             too deep: SQL text may have some 2,000 operations, some 125 to 250 of them within one
-            another (``a + b + c`` is two), a Polars expression some 40 to 60.
+            another (``a + b + c`` is two) and square brackets 4, a Polars expression some 40 to 60.
         """
         where = f"{operator}: {parameter}"
         if isinstance(given, str):
@@ -141,6 +150,11 @@ class SqlExpression:
             raise ParameterError(
                 f"{where} {text[:40]!r}... is too long: it has more than {_LONGEST:,} operations. "
                 f"{_SPLIT}"
+            )
+        if _nested_lists(text) > _DEEPEST_LIST:
+            raise ParameterError(
+                f"{where} {text[:40]!r}... is nested too deep: at most {_DEEPEST_LIST} square "
+                f"brackets may be within one another. {_SPLIT}"
             )
         try:
             expr = pl.sql_expr(text)
@@ -214,9 +228,21 @@ def _operations(text: str) -> int:
     for found in _TOKEN.finditer(text):
         piece = found.group()
         is_sign = piece in ("-", "+") and before in ("(", ",")
-        count += piece.lower() in _OPERATING and not is_sign
+        is_mark = len(piece) == 1 and not (piece.isalnum() or piece == "_" or piece in _HARMLESS)
+        count += (is_mark and not is_sign and piece != ")") or piece.lower() in _OPERATING
+        if piece.lower() == "interval":
+            count += _INTERVAL
         before = piece
     return count
+
+
+def _nested_lists(text: str) -> int:
+    """Return how many square brackets are at most within one another in SQL text."""
+    depth = deepest = 0
+    for found in _TOKEN.finditer(text):
+        depth += {"[": 1, "]": -1}.get(found.group(), 0)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _tree(where: str, saved: str) -> Any:

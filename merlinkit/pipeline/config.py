@@ -284,6 +284,9 @@ def _files(values: dict[str, Any], problems: list[str]) -> dict[str, Any]:
         # Quotes may be switched off, so there null means something.
         if "quote_char" in section:
             given["quote_char"] = section["quote_char"]
+        # YAML's null and the word are one to whoever writes it.
+        if "missing_fields" in section and section["missing_fields"] is None:
+            given["missing_fields"] = "null"
         csv = build(CsvOptions, "dataset.csv", given, problems)
         if csv == CsvOptions():
             # All as by default, which the files may well not be csv for.
@@ -302,7 +305,8 @@ def _files(values: dict[str, Any], problems: list[str]) -> dict[str, Any]:
     fields = values.get("fields")
     if fields is not None:
         fields = as_mapping("dataset.fields", fields, problems)
-    missing = values.get("missing_columns") or "error"
+    missing = values.get("missing_columns", "error")
+    missing = "null" if missing is None else missing
     if missing not in ("error", "null"):
         problems.append(f"dataset.missing_columns is {missing!r}, error or null expected")
     return {

@@ -16,6 +16,7 @@ import pytest
 
 from merlinkit.data.convert import convert
 from merlinkit.data.dataset import Dataset
+from merlinkit.data.failures import data_errors
 from merlinkit.errors import DataError
 
 NOON = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
@@ -227,3 +228,31 @@ def test_more_rows_than_a_batch_keep_their_order(tmp_path: Path) -> None:
     frame = Dataset(tmp_path).scan().collect()
     assert frame["i"].equals(pl.Series("i", range(rows)))
     assert frame["t"].cast(pl.Int64).equals(pl.Series("t", range(rows)))
+
+
+def test_two_columns_of_one_name_are_one_error(tmp_path: Path) -> None:
+    zoned = pa.array([NOON], pa.timestamp("us", "+05:30"))
+    columns = [zoned, pa.array([1]), pa.array([2])]
+    pq.write_table(pa.Table.from_arrays(columns, ["t", "x", "x"]), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"a\.parquet has more than one column named 'x'"):
+        Dataset(tmp_path)
+
+
+def test_damage_in_a_file_that_polars_cannot_read_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    zoned = pa.array([NOON] * 1000, pa.timestamp("us", "+05:30"))
+    pq.write_table(pa.table({"t": zoned}), path)
+    body = path.read_bytes()
+    path.write_bytes(body[:20] + b"\xff" * 60 + body[80:])
+    damaged = r"a\.parquet is a damaged parquet file"
+    with pytest.raises(DataError, match=damaged) as caught, data_errors():
+        Dataset(path).scan().collect()
+    assert str(caught.value).isprintable()
+
+
+def test_a_pandas_column_of_no_one_type_matters_only_if_it_is_read() -> None:
+    frame = pd.DataFrame({"o": pd.Series([1, "a"], dtype=object), "y": [1, 2]})
+    assert Dataset(frame, columns=["y"]).scan().collect().rows() == [(1,), (2,)]
+    assert Dataset(frame, required=["y"]).schema.names == ["y"]
+    with pytest.raises(DataError, match=r"column 'o' of type object holds what has no one type"):
+        Dataset(frame)

@@ -79,6 +79,8 @@ def test_another_path_is_converted_again(file: Path, tmp_path: Path) -> None:
         ({"x": "$.user.age", "y": "$.user"}, {}, r"fields\['x'\] goes through \$\.user, which"),
         ({"x": "$.user.age"}, {"dtypes": {"user": "String"}}, "'user' is read as a whole, but"),
         ({"x": "$.user.age"}, {"columns": ["user"]}, "'user' is read as a whole, but"),
+        ({"id": "$.user.age"}, {}, r"fields\['id'\]: .*a\.jsonl has a key 'id' besides"),
+        (["x"], {}, r"fields is \['x'\]: paths by column were expected"),
     ],
 )
 def test_paths_that_cannot_be(
@@ -110,8 +112,17 @@ def test_a_value_at_a_path_that_does_not_fit_is_named_with_its_line(file: Path) 
         with pytest.raises(DataError, match=r"a\.jsonl, line 5: column 'age' holds '.*not Int64"):
             rows(given)
     file.write_text('{"id": 1, "user": 7}\n')
-    with pytest.raises(DataError, match=r"a\.jsonl, line 1: "):
+    blocked = r"'age' is read at \$\.user\.age, but \$\.user is an integer, where an object"
+    with pytest.raises(DataError, match=rf"a\.jsonl, line 1: column {blocked}"):
         rows(data)
+    file.write_text('{"user": {"age": 3}}\n{"user": 7}\n')
+    with pytest.raises(DataError, match=rf"a\.jsonl, line 2: column {blocked}"):
+        Dataset(file, fields={"age": "$.user.age"})
+
+
+def test_a_field_may_be_named_like_a_key_that_is_not_read(file: Path) -> None:
+    data = Dataset(file, fields={"id": "$.user.age"}, columns=["id"])
+    assert rows(data) == [(30,), (None,), (None,), (None,)]
 
 
 def test_nested_objects_that_nothing_needs_are_left_out(file: Path) -> None:
@@ -148,15 +159,18 @@ def test_a_quoted_key_stands_for_itself(key: str) -> None:
         (r'{"a": "y", "a": "z"}', r"key 'a' is there twice in one object"),
         (r'{"a": "y", "a": "y", "b": "\"a\":"}', r"key 'a' is there twice"),
         (r'{"l": [], "a": "\"", "b": "q", "b": "q"}', r"key 'b' is there twice"),
+        (r'{"a" : "y", "a": "z"}', r"key 'a' is there twice"),
+        (r'{"a": "y", "\u0061": "z"}', r"key 'a' is there twice"),
+        (r'{"a": "y", "d": [["\udead"]]}', r"key 'd' holds \\udead alone"),
     ],
 )
 def test_an_ambiguous_line_is_named_and_not_read_as_something_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sampled: bool, line: str, message: str
 ) -> None:
     monkeypatch.setattr("merlinkit.data.jsonl.INFER_ROWS", 10 if sampled else 2)
-    first = '{"a": "x", "b": "y", "l": ["z"]}\n'
+    first = '{"a": "x", "b": "y", "l": ["z"], "d": [["z"]]}\n'
     (tmp_path / "a.jsonl").write_text(first * 2 + "\n" + line + "\n" + first)
-    for columns in (None, ["a", "b", "l"]):
+    for columns in (None, ["a", "b", "l", "d"]):
         with pytest.raises(DataError, match=rf"a\.jsonl, line 4: {message}"):
             rows(Dataset(tmp_path, columns=columns))
 

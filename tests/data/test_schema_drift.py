@@ -44,8 +44,9 @@ def rows(data: Dataset) -> list[tuple[Any, ...]]:
         (pa.array(["x"]), pa.array(["y"]).dictionary_encode(), pl.String),
         (pa.array([NOW], pa.timestamp("ms")), pa.array([NOW], pa.timestamp("us")), None),
         (pa.array([1], pa.int64()), pa.nulls(1), pl.Int64),
+        (pa.array([[None]], pa.list_(pa.null())), pa.array([[1]]), pl.List(pl.Int64)),
     ],
-    ids=["width", "large string", "dictionary", "time unit", "nulls"],
+    ids=["width", "large string", "dictionary", "time unit", "nulls", "list of nulls"],
 )
 def test_types_that_hold_the_same_values_go_together(
     tmp_path: Path, left: pa.Array, right: pa.Array, expected: Any
@@ -147,10 +148,33 @@ def test_csv_files_with_another_type_later_are_one_error_with_file_and_line(
         rows(Dataset(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("format", "first", "second"),
+    [
+        ("csv", "x,y\n,1\n", "x,y\n2.5,1\n"),
+        ("jsonl", '{"x": null, "y": 1}\n', '{"x": 2.5, "y": 1}\n'),
+    ],
+)
+def test_a_column_without_a_value_in_the_first_file_has_the_type_of_the_next(
+    tmp_path: Path, format: str, first: str, second: str
+) -> None:
+    (tmp_path / f"a.{format}").write_text(first)
+    (tmp_path / f"b.{format}").write_text(first)
+    (tmp_path / f"c.{format}").write_text(second)
+    assert rows(Dataset(tmp_path)) == [(None, 1), (None, 1), (2.5, 1)]
+    (tmp_path / f"d.{format}").write_text(second.replace("2.5", '"k"'))
+    with pytest.raises(
+        DataError, match=r"d\.\w+, line \d: column 'x' holds .*k.*rows|lines of .*c"
+    ):
+        rows(Dataset(tmp_path))
+
+
 def test_missing_columns_takes_two_values_alone(tmp_path: Path) -> None:
     write(tmp_path, "parquet", a=FIRST)
     with pytest.raises(ParameterError, match=r"missing_columns 'nul'.*Did you mean 'null'"):
         Dataset(tmp_path, missing_columns="nul")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"dtypes is \['x'\]: data types by column"):
+        Dataset(tmp_path, dtypes=["x"])  # type: ignore[arg-type]
 
 
 # -- zeros ------------------------------------------------------------------------------------

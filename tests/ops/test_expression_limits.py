@@ -45,6 +45,32 @@ def test_sql_that_would_crash_the_parser_is_one_clear_error(kind):
         ops.Filter(CHAINS[kind][0](100_000))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" + "::float" * 50_000,
+        "INTERVAL " * 1900 + "'1'",
+        "x" + " COLLATE c" * 50_000,
+        "x" + "[0]" * 50_000,
+        "@" * 50_000 + "x",
+    ],
+    ids=["cast", "interval", "collate", "index", "abs"],
+)
+def test_other_chains_that_would_crash_the_parser_are_one_clear_error(text):
+    with pytest.raises(ParameterError, match="too long: it has more than 2,000 operations"):
+        ops.Expression(text, name="y")
+
+
+def test_nested_brackets_that_the_parser_never_gets_through_are_one_clear_error():
+    with pytest.raises(ParameterError, match="too deep: at most 4 square brackets"):
+        ops.Expression("ARRAY[" * 60 + "1" + "]" * 60, name="y")
+
+
+def test_a_long_list_of_small_numbers_is_not_long():
+    listed = ", ".join(f"{number}.5e-3" for number in range(4000))
+    ops.Expression(f"x IN ({listed})", name="y")
+
+
 def test_a_long_list_of_values_is_not_deep():
     listed = ", ".join(str(number) for number in range(-4000, 4000))
     workflow = Workflow(["x"] >> ops.Expression(f"x IN ({listed})", name="y"))
