@@ -97,6 +97,12 @@ class CudfDialect(Dialect):
         """Join; to keep the order of rows would gather them into one partition."""
         return frame.join(table, on=list(on), how="left")
 
+    def narrowed(self, value: pl.Expr, column: str, dtype: pl.DataType) -> pl.Expr:
+        """Cast, with null for what became infinite."""
+        cast = value.cast(dtype)
+        # NaN is neither finite nor infinite, and stays.
+        return pl.when(~(cast.is_infinite() & value.is_finite())).then(cast)
+
     def hash64(self, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         """Hash with the function that cudf-polars maps ``hash(0)`` to."""
         if dtype.is_float():

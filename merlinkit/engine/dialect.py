@@ -196,6 +196,14 @@ class Dialect(ABC):
         """
 
     @abstractmethod
+    def narrowed(self, value: pl.Expr, column: str, dtype: pl.DataType) -> pl.Expr:
+        """Cast floats to a smaller type.
+
+        Infinite values and NaN stay. A finite value that the type does not hold is an error that
+        names ``column``, or null where an engine cannot check (`checks_casts`).
+        """
+
+    @abstractmethod
     def hash64(self, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         """Return XXH64 (seed `HASH_SEED`) of a column as UInt64; null stays null.
 

@@ -10,7 +10,9 @@ import polars as pl
 import pyarrow as pa
 import xxhash
 
+from merlinkit.dtypes import dtype_name
 from merlinkit.engine.dialect import HASH_SEED, Dialect, Indexed, Lookup, Numbered
+from merlinkit.errors import DataError
 
 __all__ = ["PolarsDialect"]
 
@@ -123,6 +125,21 @@ class PolarsDialect(Dialect):
     def join(self, frame: pl.LazyFrame, table: pl.LazyFrame, on: Sequence[str]) -> pl.LazyFrame:
         """Join with the order of rows kept."""
         return frame.join(table, on=list(on), how="left", maintain_order="left")
+
+    def narrowed(self, value: pl.Expr, column: str, dtype: pl.DataType) -> pl.Expr:
+        """Cast batch by batch: Polars makes infinity of what does not fit."""
+
+        def on_batch(values: pl.Series) -> pl.Series:
+            cast = values.cast(dtype)
+            lost = values.filter(cast.is_infinite() & values.is_finite())
+            if not lost.is_empty():
+                raise DataError(
+                    f"column '{column}': {lost[0]} does not fit {dtype_name(dtype)}; put Clip "
+                    "before the cast, or keep Float64"
+                )
+            return cast
+
+        return value.map_batches(on_batch, return_dtype=dtype, is_elementwise=True)
 
     def hash64(self, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         """Hash numbers with vectorised arithmetic and each distinct string once a batch."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
+from merlinkit.dtypes import dtype_from_name, dtype_name
 from merlinkit.engine.dialect import Dialect
 from merlinkit.ops.base import (
     Finalized,
@@ -16,7 +17,7 @@ from merlinkit.ops.base import (
     without_nan,
 )
 from merlinkit.ops.vocabulary import canonical, canonical_dtype
-from merlinkit.schema import Column, Schema
+from merlinkit.schema import Column, JSONValue, Schema
 
 __all__ = ["DataStats"]
 
@@ -26,12 +27,14 @@ class DataStats(UnchangedValues):
 
     `stats` returns it: for each column the number of ``values`` (elements, in list columns), of
     ``nulls`` among them (NaN counts), and of ``distinct`` values without null; for numbers ``min``,
-    ``max``, ``mean`` and ``std`` (one degree of freedom less); for list columns ``lists``, the
-    number of lists, and ``min_length`` and ``max_length``.
+    ``max``, ``mean`` and ``std`` (one degree of freedom less); for strings, dates and times
+    ``min`` and ``max`` as text; for list columns ``lists``, the number of lists, and
+    ``min_length`` and ``max_length``. A figure that there is not, or that is infinite, is None.
 
     Notes
     -----
-    All figures are exact however the data is cut into files. They are made from counts of the
+    All figures are exact however the data is cut into files, mean and deviation as far as Float64
+    goes. They are made from counts of the
     distinct values, which are kept for updates, so memory grows with their number, not with that of
     the rows.
 
@@ -56,10 +59,12 @@ class DataStats(UnchangedValues):
         """Return what was learned, by column; ``state`` is that of the operator's node."""
         found: dict[str, dict[str, Any]] = {}
         for name, rows in state.values.items():
-            kind, _, column = name.partition(":")
+            column = name.partition(":")[2]
             for row in rows:
-                numbers = {key: value for key, value in row.items() if value is not None}
-                found.setdefault(column, {}).update(numbers if kind == "lengths" else row)
+                figures = dict(row)
+                if (dtype := figures.pop(_KIND, None)) is not None:
+                    figures |= {end: _text(figures[end], dtype) for end in ("min", "max")}
+                found.setdefault(column, {}).update(figures)
         return found
 
     # -- fit ----------------------------------------------------------------------------------
@@ -121,6 +126,19 @@ class DataStats(UnchangedValues):
         return frame
 
 
+_KIND = "data_type"
+"""Names the data type of dates and times, whose extremes are kept as physical integers: cuDF
+cannot make text of them."""
+
+
+def _text(physical: JSONValue, dtype: str) -> str | None:
+    if physical is None:
+        return None
+    moment = pl.Series([physical], dtype=pl.Int64).cast(dtype_from_name(dtype))
+    # Polars makes no text of durations.
+    return str(moment[0]) if moment.dtype == pl.Duration else cast(str, moment.cast(pl.String)[0])
+
+
 def _counted(values: pl.LazyFrame) -> pl.LazyFrame:
     return values.group_by("value").agg(pl.len().cast(pl.Int64).alias("count"))
 
@@ -146,5 +164,13 @@ def _figures(counts: pl.LazyFrame, column: Column) -> pl.LazyFrame:
             pl.col("value").max().alias("max"),
             pl.col("mean").max().alias("mean"),
             pl.when(total > 1).then((squares / (total - 1.0)).sqrt()).alias("std"),
+        ]
+    elif isinstance(column.dtype, pl.String):
+        figures += [pl.col("value").min().alias("min"), pl.col("value").max().alias("max")]
+    elif column.dtype.is_temporal():
+        figures += [
+            pl.col("value").min().cast(pl.Int64).alias("min"),
+            pl.col("value").max().cast(pl.Int64).alias("max"),
+            pl.lit(dtype_name(column.dtype)).alias(_KIND),
         ]
     return counts.select(figures)

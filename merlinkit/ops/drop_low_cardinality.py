@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from merlinkit.engine.dialect import Dialect
-from merlinkit.ops.base import State, UnchangedValues
+from merlinkit.ops.base import Finalized, State, Statistics, UnchangedValues
 from merlinkit.ops.parameters import require_int
 from merlinkit.schema import Schema
 
@@ -24,7 +24,8 @@ class DropLowCardinality(UnchangedValues):
     Notes
     -----
     The domain of the schema decides; columns without one are kept, and so are all before the
-    operators that learn the domains are fitted.
+    operators that learn the domains are fitted. An update of the workflow leaves the choice as it
+    is, so that what follows gets the columns that it was fitted on.
 
     Examples
     --------
@@ -42,19 +43,56 @@ class DropLowCardinality(UnchangedValues):
         self.min_cardinality = min_cardinality
 
     def output_schema(self, inputs: Schema, state: State | None) -> Schema:
-        """Return the columns that are kept."""
-        return Schema(
-            column
+        """Return the columns that are kept; before the fit, all."""
+        if state is None:
+            return inputs
+        return inputs.select(str(row["column"]) for row in state.values["kept"])
+
+    def _kept(self, inputs: Schema) -> list[str]:
+        return [
+            column.name
             for column in inputs
             if column.cardinality is None or column.cardinality >= self.min_cardinality
-        )
+        ]
 
-    def origins(self, inputs: Schema) -> dict[str, list[str]]:
-        """Return the column itself."""
-        return {name: [name] for name in self.output_schema(inputs, None).names}
+    # -- fit ----------------------------------------------------------------------------------
+
+    def needs_fit(self, inputs: Schema) -> bool:
+        """Return true: the domains are those of operators that were fitted before."""
+        del inputs
+        return True
+
+    def statistics(self, frame: pl.LazyFrame, inputs: Schema, dialect: Dialect) -> Statistics:
+        """Return nothing, since the schema is enough."""
+        return {}
+
+    def merge(self, left: Statistics, right: Statistics) -> Statistics:
+        """Return nothing."""
+        return {}
+
+    def finalize(self, statistics: Statistics, inputs: Schema, dialect: Dialect) -> Finalized:
+        """Keep the names of the columns."""
+        return Finalized(values={"kept": _names(self._kept(inputs))})
+
+    def update(
+        self, state: State, statistics: Statistics, inputs: Schema, dialect: Dialect
+    ) -> Finalized:
+        """Keep the columns that were kept before."""
+        kept = [str(row["column"]) for row in state.values["kept"]]
+        return Finalized(values={"kept": _names(kept)})
+
+    def recall(self, state: State, inputs: Schema) -> Statistics:
+        """Return nothing."""
+        return {}
+
+    # -- apply --------------------------------------------------------------------------------
 
     def transform(
         self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
     ) -> pl.LazyFrame:
         """Return the frame as it is; the schema says what comes out."""
         return frame
+
+
+def _names(columns: list[str]) -> pl.LazyFrame:
+    return pl.LazyFrame({"column": columns}, schema={"column": pl.String})

@@ -17,6 +17,9 @@ __all__ = ["MAX_BUCKETS", "HashBucket"]
 MAX_BUCKETS = 2**31 - 1
 """Bucket ids are Int32."""
 
+_RESERVED = ("padding_id", "num_buckets")
+"""Properties by which embeddings find the ids that stand for no value."""
+
 
 class HashBucket(ElementwiseOperator):
     """Replace values by the stable hash modulo a number: ids 0 … num_buckets - 1.
@@ -97,7 +100,10 @@ class HashBucket(ElementwiseOperator):
             domain=Domain(0, self._buckets(column) - 1),
             tags=column.tags | {Tags.CATEGORICAL},
             embedding_size=column.embedding_size,
-            properties=column.properties,
+            # Each id is a bucket here, whatever ids the column held before.
+            properties={
+                name: value for name, value in column.properties.items() if name not in _RESERVED
+            },
         )
 
     def step(

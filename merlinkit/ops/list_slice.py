@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import ParameterError, SchemaError
 from merlinkit.ops.base import Operator, State
+from merlinkit.ops.filling import filling, with_value
 from merlinkit.ops.parameters import is_finite_number, require_bool, require_int
 from merlinkit.schema import Column, Schema
 
@@ -39,7 +42,9 @@ class ListSlice(Operator):
 
     Notes
     -----
-    Null lists stay null, empty lists stay empty unless they are padded.
+    Null lists stay null, empty lists stay empty unless they are padded. The schema says how many
+    elements are left, as far as the lengths of the lists are known; a known domain grows to hold
+    `pad_value`.
 
     Examples
     --------
@@ -104,28 +109,29 @@ class ListSlice(Operator):
             raise SchemaError(
                 f"ListSlice: column '{column.name}' is {column.polars_dtype}, lists expected"
             )
-        if self.pad:
-            try:
-                fits = pl.Series([self.pad_value]).cast(column.dtype)
-                if not isinstance(self.pad_value, str) and fits.cast(pl.Float64)[0] != float(
-                    self.pad_value
-                ):
-                    raise ValueError("it would become another value")
-            except (pl.exceptions.PolarsError, ValueError) as error:
-                raise SchemaError(
-                    f"ListSlice: pad_value {self.pad_value!r} does not fit the elements of "
-                    f"'{column.name}', which are {column.dtype}"
-                ) from error
-        length = self._length()
-        if length is None:
-            return column
-        fewest, most = column.value_count or (0, None)
-        longest = length if most is None else min(length, most)
-        if self.pad:
-            return _with_count(column, (length, length))
+        # The type with its lists, since the constructor of a column unwraps one.
+        dtype, length = column.polars_dtype, self._length()
+        if self.pad and length is not None:
+            padded = with_value(column, self._padding(column))
+            return replace(padded, dtype=dtype, value_count=(length, length))
+        return replace(column, dtype=dtype, value_count=self._lengths(column.value_count))
+
+    def _padding(self, column: Column) -> int | float | str | bool:
+        return filling("ListSlice", "pad_value", self.pad_value, column)
+
+    def _lengths(self, value_count: tuple[int, int | None] | None) -> tuple[int, int | None] | None:
+        """Return how many elements are kept, at least and at most; None where that is open."""
         start, end = self._bounds()
-        at_ends = start == 0 or end is None
-        return _with_count(column, (min(fewest, length) if at_ends else 0, longest))
+        fewest, most = value_count or (0, None)
+        # What is kept grows or shrinks evenly with the length of the list between these lengths.
+        turns = {abs(start), abs(end or 0), abs(start) + abs(end or 0)}
+        last = max(fewest, *turns) if most is None else most
+        sizes = {fewest, last} | {turn for turn in turns if fewest < turn < last}
+        lengths = [len(range(size)[start:end]) for size in sizes]
+        if most is None and start >= 0 and end is not None and end < 0:
+            # The longer the list, the more is kept.
+            return (min(lengths), None) if min(lengths) else None
+        return min(lengths), max(lengths)
 
     def transform(
         self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
@@ -135,18 +141,6 @@ class ListSlice(Operator):
         for name in inputs.names:
             frame = dialect.list_slice(frame, name, *self._bounds())
             if self.pad and length is not None:
-                frame = dialect.list_pad(frame, name, length, self.pad_value)
+                padding = self._padding(inputs[name])
+                frame = dialect.list_pad(frame, name, length, padding)
         return frame
-
-
-def _with_count(column: Column, value_count: tuple[int, int]) -> Column:
-    return Column(
-        column.name,
-        column.dtype,
-        is_list=True,
-        value_count=value_count,
-        domain=column.domain,
-        tags=column.tags,
-        embedding_size=column.embedding_size,
-        properties=column.properties,
-    )

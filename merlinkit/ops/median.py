@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from merlinkit.engine.dialect import Dialect
-from merlinkit.errors import SchemaError
+from merlinkit.errors import DataError, SchemaError
 from merlinkit.ops.base import (
     Finalized,
     Operator,
@@ -15,8 +17,9 @@ from merlinkit.ops.base import (
     require,
     without_nan,
 )
+from merlinkit.ops.filling import filled_flag, with_value
 from merlinkit.ops.parameters import require_bool
-from merlinkit.schema import Column, Schema
+from merlinkit.schema import Column, JSONValue, Schema
 
 __all__ = ["FillMedian"]
 
@@ -33,6 +36,8 @@ class FillMedian(Operator):
     ------
     SchemaError
         If a column is not numeric, or holds lists.
+    DataError
+        At fit, if the median is infinite.
 
     Notes
     -----
@@ -61,20 +66,18 @@ class FillMedian(Operator):
             require(self, column, is_number, "a number")
             if column.is_list:
                 raise SchemaError(f"FillMedian: column '{column.name}' holds lists")
-            out.append(column)
+            # The median lies among the known values; where there is none, 0 may be a new one.
+            known = state is not None and state.tables[column.name].rows > 0
+            out.append(column if known else with_value(column, 0))
             if self.add_binary_cols:
-                out.append(Column(self._flag(column.name), pl.Int8()))
+                out.append(filled_flag(column))
         return Schema(out)
-
-    @staticmethod
-    def _flag(name: str) -> str:
-        return f"{name}_filled"
 
     def origins(self, inputs: Schema) -> dict[str, list[str]]:
         """Return the column itself."""
         made = {name: [name] for name in inputs.names}
         if self.add_binary_cols:
-            made |= {self._flag(name): [name] for name in inputs.names}
+            made |= {filled_flag(column).name: [column.name] for column in inputs}
         return made
 
     # -- fit ----------------------------------------------------------------------------------
@@ -126,6 +129,16 @@ class FillMedian(Operator):
         """Return the counts."""
         return {column.name: state.tables[column.name].frame for column in inputs}
 
+    def check(self, state: State, inputs: Schema) -> None:
+        """Refuse a median that is infinite, which JSON holds as null."""
+        for column in inputs:
+            middle = [row["middle"] for row in state.values[column.name]]
+            if state.tables[column.name].rows and not all(map(_is_finite, middle)):
+                raise DataError(
+                    f"FillMedian: the median of column '{column.name}' is infinite; put Clip or a "
+                    "Filter before it"
+                )
+
     # -- apply --------------------------------------------------------------------------------
 
     def transform(
@@ -138,7 +151,7 @@ class FillMedian(Operator):
             median = pl.lit(self._median(column, state)).cast(column.dtype)
             filled.append(value.fill_null(median).alias(column.name))
             if self.add_binary_cols:
-                filled.append(value.is_null().cast(pl.Int8).alias(self._flag(column.name)))
+                filled.append(value.is_null().cast(pl.Int8).alias(filled_flag(column).name))
         return frame.with_columns(filled)
 
     @staticmethod
@@ -150,3 +163,7 @@ class FillMedian(Operator):
             return sum(int(value) for value in middle) // len(middle)
         # Halved before they are added, since the sum of two large numbers may be infinite.
         return sum(float(value) / len(middle) for value in middle)
+
+
+def _is_finite(value: JSONValue) -> bool:
+    return value is not None and math.isfinite(value)

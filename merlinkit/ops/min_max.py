@@ -40,7 +40,8 @@ class NormalizeMinMax(ElementwiseExpression):
     Raises
     ------
     DataError
-        At fit, if a column holds an infinite value.
+        At fit, if a column holds an infinite value, or its range is wider or narrower than a
+        float can hold.
     SchemaError
         If a column is not numeric.
 
@@ -48,7 +49,7 @@ class NormalizeMinMax(ElementwiseExpression):
     -----
     Where all values are equal, or there is none, the result is 0. Nulls stay null and NaN becomes
     null. In list columns it acts on the elements. Values that were clipped do not come back from
-    the inverse.
+    the inverse. All is computed in Float64, which tells whole numbers apart up to 2 ** 53.
 
     Examples
     --------
@@ -122,6 +123,14 @@ class NormalizeMinMax(ElementwiseExpression):
                         f"NormalizeMinMax: column '{column.name}' holds infinite values; put Clip "
                         "or a Filter before it"
                     )
+            low, spread = self._range(column, state)
+            # What is divided by a spread may be multiplied by its inverse instead.
+            if spread and not (math.isfinite(spread) and math.isfinite(1.0 / spread)):
+                raise DataError(
+                    f"NormalizeMinMax: the range of column '{column.name}' from {low} is too large "
+                    "or too small for a float; put Clip or a Filter before it, or scale it with "
+                    "Expression"
+                )
 
     # -- apply --------------------------------------------------------------------------------
 
@@ -138,9 +147,8 @@ class NormalizeMinMax(ElementwiseExpression):
         """Return the scaled value."""
         low, spread = self._range(column, state)
         number = without_nan(value.cast(pl.Float64), pl.Float64())
-        if spread == 0.0 or not math.isfinite(spread):
-            # Null stays null.
-            scaled = number * 0.0
+        if spread == 0.0:
+            scaled = pl.when(number.is_not_null()).then(0.0).otherwise(None)
         else:
             scaled = (number - low) / spread
             if self.clip:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import polars as pl
 
-from merlinkit.dtypes import dtype_name
 from merlinkit.engine.dialect import Dialect
-from merlinkit.errors import ParameterError, SchemaError
+from merlinkit.errors import ParameterError
 from merlinkit.ops.base import ElementwiseExpression, State, apply_to_values, without_nan
+from merlinkit.ops.filling import filled_flag, filling, with_value
 from merlinkit.ops.parameters import is_finite_number, require_bool
-from merlinkit.schema import Column, Domain, Schema, Tags
+from merlinkit.schema import Column, Schema
 
 __all__ = ["FillMissing"]
 
@@ -58,32 +56,11 @@ class FillMissing(ElementwiseExpression):
         self.add_binary_cols = add_binary_cols
 
     def _literal(self, column: Column) -> pl.Expr:
-        dtype, value = column.dtype, self.fill_val
-        if dtype.is_float():
-            fits = is_finite_number(value) and _holds(dtype, float(value))
-        elif dtype.is_integer():
-            whole = isinstance(value, int | float) and not isinstance(value, bool)
-            fits = whole and float(value).is_integer() and _holds(dtype, int(value))
-            value = int(value) if fits else value
-        elif isinstance(dtype, pl.Boolean):
-            fits = isinstance(value, bool)
-        else:
-            fits = isinstance(dtype, pl.String) and isinstance(value, str)
-        if not fits:
-            raise SchemaError(
-                f"FillMissing: column '{column.name}' is {dtype_name(dtype)}, which cannot hold "
-                f"fill_val={self.fill_val!r}; give a value of that data type"
-            )
-        return pl.lit(value, dtype=dtype)
+        return pl.lit(filling("FillMissing", "fill_val", self.fill_val, column), dtype=column.dtype)
 
     def output_column(self, column: Column, state: State | None) -> Column:
         """Return the column; a known domain grows to hold the value."""
-        self._literal(column)
-        domain = column.domain
-        if domain is not None and isinstance(self.fill_val, int | float):
-            low, high = min(domain.min, self.fill_val), max(domain.max, self.fill_val)
-            domain = Domain(low, high, domain.name)
-        return column.with_domain(domain)
+        return with_value(column, filling("FillMissing", "fill_val", self.fill_val, column))
 
     def output_schema(self, inputs: Schema, state: State | None) -> Schema:
         """Return the columns, each followed by its flag where one is added."""
@@ -91,15 +68,7 @@ class FillMissing(ElementwiseExpression):
         for column in inputs:
             out.append(self.output_column(column, state))
             if self.add_binary_cols:
-                flag = Column(
-                    f"{column.name}_filled",
-                    pl.Int8(),
-                    is_list=column.is_list,
-                    value_count=column.value_count,
-                    domain=Domain(0, 1),
-                    tags=column.tags & _ROLES,
-                )
-                out.append(flag)
+                out.append(filled_flag(column))
         return Schema(out)
 
     def origins(self, inputs: Schema) -> dict[str, list[str]]:
@@ -130,14 +99,3 @@ class FillMissing(ElementwiseExpression):
 
                 frame = apply_to_values(frame, flag, missing, pl.Int8(), dialect)
         return super().transform(frame, inputs, state, dialect)
-
-
-# Whose column it is says something of its flag too; that it is a target or an id does not.
-_ROLES = {str(tag) for tag in (Tags.USER, Tags.ITEM, Tags.SESSION, Tags.CONTEXT)}
-
-
-def _holds(dtype: pl.DataType, value: int | float) -> bool:
-    try:
-        return math.isfinite(pl.Series([value], dtype=dtype)[0])
-    except (pl.exceptions.PolarsError, OverflowError, TypeError):
-        return False

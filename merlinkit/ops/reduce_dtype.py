@@ -30,14 +30,15 @@ class ReduceDtypeSize(Operator):
     SchemaError
         If a column is not numeric, or holds lists.
     DataError
-        When it is applied, if an integer is outside of the type that was chosen at fit.
+        When it is applied, if an integer is outside of the type that was chosen at fit, or a float
+        is beyond the range of Float32.
 
     Notes
     -----
     Integers above the range of Int64 stay UInt64, a column without any value stays as it is, and so
     does the domain in the schema. A value that does not fit is an error on the CPU, where the
     operator of NVTabular wraps it around to another number; cuDF has no such check, so there it
-    becomes null.
+    becomes null. The inverse brings back the data types; floats keep the digits of Float32.
 
     Examples
     --------
@@ -118,12 +119,34 @@ class ReduceDtypeSize(Operator):
         for column in inputs:
             dtype = self._dtype(column, state)
             value = pl.col(column.name)
-            if column.dtype.is_integer() and dtype != column.dtype and not dialect.checks_casts:
-                smallest, largest = _bounds(dtype)
-                inside = (value.cast(pl.Int64) >= smallest) & (value.cast(pl.Int64) <= largest)
-                value = pl.when(inside).then(value)
+            if dtype == column.dtype:
+                continue
+            if column.dtype == pl.Float64:
+                value = dialect.narrowed(value, column.name, dtype)
+            elif column.dtype.is_integer() and not dialect.checks_casts:
+                value = pl.when(_inside(value, column.dtype, dtype)).then(value)
             cast.append(value.cast(dtype).alias(column.name))
         return frame.with_columns(cast)
+
+    @property
+    def invertible(self) -> bool:
+        """By the data types of before."""
+        return True
+
+    def inverse(
+        self, frame: pl.LazyFrame, inputs: Schema, state: State, dialect: Dialect
+    ) -> pl.LazyFrame:
+        """Cast back."""
+        return frame.with_columns(pl.col(column.name).cast(column.dtype) for column in inputs)
+
+
+def _inside(value: pl.Expr, held: pl.DataType, dtype: pl.DataType) -> pl.Expr:
+    """Tell which integers of one type another one holds."""
+    smallest, largest = _bounds(dtype)
+    if isinstance(held, pl.UInt64):
+        # As Int64, the largest would be negative.
+        return value <= pl.lit(largest, dtype=pl.UInt64)
+    return (value.cast(pl.Int64) >= smallest) & (value.cast(pl.Int64) <= largest)
 
 
 def _bounds(dtype: pl.DataType) -> tuple[int, int]:

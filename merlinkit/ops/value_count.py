@@ -47,7 +47,12 @@ class ValueCount(UnchangedValues):
             if state is not None:
                 rows = state.values[column.name]
                 low, high = (rows[0]["min"], rows[0]["max"]) if rows else (None, None)
-                column = replace(column, value_count=(int(low or 0), int(high or 0)))
+                # The type with its lists, since the constructor of a column unwraps one.
+                column = replace(
+                    column,
+                    dtype=column.polars_dtype,
+                    value_count=(int(low or 0), int(high or 0)),
+                )
             out.append(column)
         return Schema(out)
 

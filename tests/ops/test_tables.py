@@ -75,6 +75,8 @@ def test_statistics_are_those_of_the_standard_library():
         "values": 6,
         "nulls": 1,
         "distinct": 3,
+        "min": "a",
+        "max": "c",
         "lists": 5,
         "min_length": 0,
         "max_length": 3,
