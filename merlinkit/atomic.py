@@ -12,13 +12,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["TEMPORARY_PREFIX", "atomic_file", "atomic_folder", "write_json", "write_text"]
+__all__ = [
+    "TEMPORARY_PREFIX",
+    "atomic_file",
+    "atomic_folder",
+    "continue_folder",
+    "resumable_folder",
+    "write_json",
+    "write_text",
+]
 
 TEMPORARY_PREFIX = ".tmp-"
 """How the names of files and folders begin that are being written, or that a kill left behind."""
 
 # A writer touches its temporary file all the time, so one that old belongs to a killed process.
 STALE_SECONDS = 3600.0
+
+_MADE_FROM = "_made_from"
 
 
 @contextlib.contextmanager
@@ -90,21 +100,89 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
     temporary.mkdir()
     try:
         yield temporary
-        for path in temporary.rglob("*"):
-            if path.is_file():
-                _sync(path)
-        _sync_folder(temporary)
-        if folder.exists():
-            old = _temporary(folder)
-            os.replace(folder, old)
-            os.replace(temporary, folder)
-            shutil.rmtree(old)
-        else:
-            os.replace(temporary, folder)
-        _sync_folder(folder.parent)
+        _make_durable(temporary)
+        _take_place(temporary, folder)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+@contextlib.contextmanager
+def resumable_folder(folder: Path, made_from: str) -> Iterator[Path]:
+    """Give a folder that takes the place of `folder` at the end, and stays there until then.
+
+    Like `atomic_folder`, but what is in it when the body raises, or the process is killed, is
+    there again for the next call of the same `made_from`, which can go on with it.
+
+    Parameters
+    ----------
+    folder
+        The folder to make; missing parents are made.
+    made_from
+        Tells what the content is made of: leftovers of anything else are removed.
+
+    Yields
+    ------
+    Path
+        Where to write: ``.partial-NAME`` beside the folder.
+    """
+    partial = folder.with_name(f".partial-{folder.name}")
+    continue_folder(partial, made_from)
+    yield partial
+    _make_durable(partial)
+    (partial / _MADE_FROM).unlink()
+    _take_place(partial, folder)
+
+
+def continue_folder(folder: Path, made_from: str) -> None:
+    """Make a folder, or keep it as a killed writer of the same left it.
+
+    Parameters
+    ----------
+    folder
+        The folder; missing parents are made.
+    made_from
+        Tells what the content is made of: leftovers of anything else are removed. Those of the same
+        are kept, but for temporary files.
+    """
+    mark = folder / _MADE_FROM
+    try:
+        same = mark.read_text(encoding="utf-8") == made_from
+    except (OSError, UnicodeDecodeError):
+        same = False
+    if same:
+        for leftover in folder.glob(f"{TEMPORARY_PREFIX}*"):
+            if leftover.is_dir():
+                shutil.rmtree(leftover)
+            else:
+                leftover.unlink()
+        return
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    write_text(mark, made_from)
+
+
+def _make_durable(written: Path) -> None:
+    for path in written.rglob("*"):
+        if path.is_file():
+            _sync(path)
+    for path in written.rglob("*"):
+        if path.is_dir():
+            _sync_folder(path)
+    _sync_folder(written)
+
+
+def _take_place(written: Path, folder: Path) -> None:
+    """Let what was written take the place of a folder."""
+    if folder.exists():
+        old = _temporary(folder)
+        os.replace(folder, old)
+        os.replace(written, folder)
+        shutil.rmtree(old)
+    else:
+        os.replace(written, folder)
+    _sync_folder(folder.parent)
 
 
 def write_text(path: str | Path, text: str) -> None:

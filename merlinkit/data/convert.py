@@ -5,23 +5,30 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from glob import escape
 from pathlib import Path
 from typing import Any
 
-from merlinkit.atomic import write_json
+from merlinkit.atomic import TEMPORARY_PREFIX, write_json
 from merlinkit.data.dataset import SCHEMA_FILE, Dataset
 from merlinkit.data.failures import data_errors
+from merlinkit.data.hive import check_partitions
 from merlinkit.data.malformed import MalformedRow
-from merlinkit.data.manifest import MANIFEST, FileEntry, Manifest, file_sha256
+from merlinkit.data.manifest import MANIFEST, FileEntry, Manifest
 from merlinkit.data.parquet import ParquetFile
+from merlinkit.data.part_files import write_part
 from merlinkit.data.sources import INCOMPLETE_MARKER
 from merlinkit.engine.base import Engine
+from merlinkit.engine.parquet_output import ParquetOutput
 from merlinkit.engine.select import get_engine
 from merlinkit.errors import DataError, RunDirError
 
 __all__ = ["convert"]
 
-_RECORD_FORMAT = 1
+_RECORD_FORMAT = 2
 _RECORD = "_convert.json"
 
 
@@ -29,10 +36,11 @@ def convert(
     dataset: Dataset,
     folder: str | os.PathLike[str],
     *,
-    row_group_rows: int | None = None,
+    output: ParquetOutput | None = None,
     engine: Engine | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Dataset:
-    r"""Write each file of a data set as one parquet file and return the data set of those.
+    r"""Write each file of a data set as parquet and return the data set of what was written.
 
     Parameters
     ----------
@@ -41,11 +49,13 @@ def convert(
     folder
         Where to; it is made if it is not there. It must hold nothing but what an earlier call
         for the same data set wrote.
-    row_group_rows
-        Rows of a row group; None leaves the choice to the engine.
+    output
+        How to write; None leaves the choice to the engine, but writes one file for each source.
     engine
         Moves parquet files and frames. What only the CPU can read (`Dataset.needs_cpu`) it moves,
         whatever is given. None is a `CpuEngine`.
+    progress
+        Called with a line after each file.
 
     Returns
     -------
@@ -80,23 +90,28 @@ def convert(
     """
     target = Path(folder)
     runner = get_engine("cpu") if engine is None or dataset.needs_cpu else engine
-    work = _Conversion(dataset, target, row_group_rows)
+    how = output or replace(runner.output, rows_per_file=None, partition_by=())
+    check_partitions(how.partition_by, dataset.schema)
+    work = _Conversion(dataset, target, how)
     work.begin()
     for index, (name, plan) in enumerate(dataset.scan_files()):
         if not work.is_done(index, name):
             source = work.source(index)
             with data_errors():
-                rows = runner.sink(plan, target / f"{name}.parquet", row_group_rows=row_group_rows)
-            work.done(index, name, rows, source)
+                files = write_part(plan, target, name, runner, how)
+            work.done(index, name, files, source)
+            if progress is not None:
+                progress(f"{name}: {sum(file.rows for file in files):,} rows")
     return work.finish()
 
 
 class _Conversion:
     """The folder that is written and the record of what is complete in it."""
 
-    def __init__(self, dataset: Dataset, folder: Path, row_group_rows: int | None) -> None:
+    def __init__(self, dataset: Dataset, folder: Path, output: ParquetOutput) -> None:
         self.dataset = dataset
         self.folder = folder
+        self.output = output
         self.names = [name for name, _ in dataset.scan_files()]
         # All that decides what a parquet file holds, besides its source.
         how = {
@@ -104,7 +119,7 @@ class _Conversion:
             "csv": repr(dataset.csv),
             "fields": repr(sorted((dataset.fields or {}).items())),
             "schema": dataset.schema.to_polars().items(),
-            "row_group_rows": row_group_rows,
+            "output": repr(output),
         }
         self.how = hashlib.sha256(repr(sorted(how.items(), key=str)).encode()).hexdigest()
         self.entries: dict[str, dict[str, Any]] = {}
@@ -127,16 +142,27 @@ class _Conversion:
             MANIFEST,
             SCHEMA_FILE,
         }
-        strangers = sorted(path.name for path in self.folder.iterdir() if path.name not in ours)
-        for name in list(strangers):
-            if name.startswith(".tmp-"):  # what a killed call left
-                (self.folder / name).unlink()
-                strangers.remove(name)
+        strangers = []
+        for path in sorted(self.folder.iterdir()):
+            if path.name.startswith(TEMPORARY_PREFIX):  # what a killed call left
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
+            elif path.name not in ours and not self._may_be_ours(path):
+                strangers.append(path.name)
         if strangers:
             raise RunDirError(
                 f"folder {self.folder} holds other files, such as {strangers[0]}; convert into an "
                 "empty folder"
             )
+
+    def _may_be_ours(self, path: Path) -> bool:
+        """Tell whether an earlier call may have written a file or folder, by its name."""
+        if self.output.partition_by:
+            return path.is_dir() and "=" in path.name
+        several = self.output.rows_per_file is not None
+        return several and any(path.match(f"{escape(name)}-[0-9]*.parquet") for name in self.names)
 
     def _read_record(self) -> dict[str, dict[str, Any]]:
         try:
@@ -166,7 +192,7 @@ class _Conversion:
         source = self.source(index)
         if entry is None or source is None or entry["source"] != source:
             return False
-        if not self._is_whole(self.folder / f"{name}.parquet", entry):
+        if not all(self._is_whole(file) for file in _files_of(entry)):
             return False
         if self.dataset.is_text:
             file = self.dataset.files[index]
@@ -177,24 +203,19 @@ class _Conversion:
             self.dataset.malformed.record(file, entry["malformed"]["count"], sample)
         return True
 
-    def _is_whole(self, path: Path, entry: dict[str, Any]) -> bool:
-        if entry["rows"] == 0:
-            return not path.exists()
+    def _is_whole(self, file: FileEntry) -> bool:
+        path = self.folder / file.name
         try:
             found = ParquetFile.read(path)
         except DataError:
             return False
-        return (found.rows, path.stat().st_size) == (entry["rows"], entry["bytes"])
+        return (found.rows, path.stat().st_size) == (file.rows, file.bytes)
 
-    def done(self, index: int, name: str, rows: int, source: dict[str, Any] | None) -> None:
-        """Record that a parquet file is complete; one without rows is removed."""
-        path = self.folder / f"{name}.parquet"
-        if rows == 0:
-            path.unlink()
-        entry: dict[str, Any] = {"source": source, "rows": rows}
-        if rows:
-            entry["bytes"] = path.stat().st_size
-            entry["sha256"] = file_sha256(path)
+    def done(
+        self, index: int, name: str, files: Sequence[FileEntry], source: dict[str, Any] | None
+    ) -> None:
+        """Record what came of a source, which is complete."""
+        entry: dict[str, Any] = {"source": source, "files": [vars(each) for each in files]}
         if self.dataset.is_text:
             dropped = self.dataset.malformed
             file = self.dataset.files[index]
@@ -211,19 +232,13 @@ class _Conversion:
 
     def finish(self) -> Dataset:
         """Mark the folder as complete and return its data set."""
-        names = [name for name in self.names if self.entries[name]["rows"]]
-        if not names:
+        files = [file for name in self.names for file in _files_of(self.entries[name])]
+        if not files:
             malformed = self.dataset.malformed
             why = f": {malformed}" if malformed else ""
             raise DataError(f"data set '{self.dataset.name}' has no rows{why}")
-        filled = [self.entries[name] for name in names]
-        paths = [self.folder / f"{name}.parquet" for name in names]
         write_json(self.folder / SCHEMA_FILE, self.dataset.schema.to_dict())
-        files = [
-            FileEntry(path.name, entry["rows"], entry["bytes"], entry["sha256"])
-            for path, entry in zip(paths, filled, strict=True)
-        ]
-        rows = sum(entry["rows"] for entry in filled)
+        rows = sum(file.rows for file in files)
         dropped = {str(file): count for file, count in self.dataset.malformed.by_file.items()}
         sample = [
             {"file": str(row.file), "line": row.line, "text": row.text, "reason": row.reason}
@@ -232,6 +247,15 @@ class _Conversion:
         details = {"malformed": dropped, "malformed_sample": sample, "notes": self.dataset.notes}
         Manifest(rows, tuple(files), self.dataset.schema, details).save(self.folder)
         (self.folder / INCOMPLETE_MARKER).unlink()
-        converted = Dataset(paths, schema=self.dataset.schema, name=self.dataset.name)
+        # Files come in the order of their sources, folders of partitions in that of their names.
+        written: Any = (
+            self.folder if self.output.partition_by else [self.folder / file.name for file in files]
+        )
+        converted = Dataset(written, schema=self.dataset.schema, name=self.dataset.name)
         converted.malformed.update(self.dataset.malformed)
         return converted
+
+
+def _files_of(entry: dict[str, Any]) -> list[FileEntry]:
+    """Return the files that the record of a source names."""
+    return [FileEntry(**file) for file in entry["files"]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from merlinkit.data.csv import CsvReader
 from merlinkit.data.csv_options import CsvOptions
 from merlinkit.data.dtype_rules import plain_dtype
 from merlinkit.data.frames import FrameReader, frame_from
+from merlinkit.data.hive import HiveColumns
 from merlinkit.data.jsonl import JsonlReader
 from merlinkit.data.malformed import Malformed
 from merlinkit.data.parquet import ParquetReader
@@ -69,6 +71,10 @@ class Dataset:
     missing_columns
         What to do where a parquet, csv or tsv file lacks a column that is read: ``"error"``, or
         ``"null"``, which fills it with nulls, with a note.
+    hive_partitioning
+        Whether folders named ``column=value`` are read as columns of the files in them. None does
+        so for folders below the one that is given, or below the part of a glob without wildcards;
+        True for all folders of the paths; False for none.
     required
         Where neither columns nor a schema are given: the columns that must be readable. Others
         that are not (structs, intervals) are left out, with a note. None stands for all.
@@ -143,6 +149,7 @@ class Dataset:
         columns: Sequence[str] | None = None,
         fields: Mapping[str, str] | None = None,
         missing_columns: Literal["error", "null"] = "error",
+        hive_partitioning: bool | None = None,
         required: Collection[str] | None = None,
     ) -> None:
         self.files: list[Path] = []
@@ -151,6 +158,7 @@ class Dataset:
         self._frame: FrameReader | None = None
         self._parquet: ParquetReader | None = None
         self._text: TextReader | None = None
+        self._hive: HiveColumns | None = None
         self._names: list[str] = []
         self.csv = csv
         wanted, given = _wanted(schema, columns, dtypes)
@@ -171,9 +179,10 @@ class Dataset:
                 raise ParameterError(f"csv options were given for {self.format} files")
             if fields is not None and self.format != "jsonl":
                 raise ParameterError(f"fields were given for {self.format} files; jsonl has them")
-            plain = self._read_files(files, given, wanted)
             self.name = name or _name_of(source, files)
-            self.notes += _unread_folders(files)
+            if hive_partitioning is not False:
+                self._hive = _hive_columns(files, given, hive_partitioning is None)
+            plain = self._with_hive(files, given, wanted)
         else:
             raw = frame_from(source)
             if raw is None:
@@ -183,6 +192,8 @@ class Dataset:
                 )
             if format is not None or csv is not None or fields is not None:
                 raise ParameterError("format, csv options or fields were given for a frame")
+            if hive_partitioning is not None:
+                raise ParameterError("hive_partitioning was given for a frame")
             self.format = "frame"
             self.name = name or "frame"
             self._names = ["frame"]
@@ -195,6 +206,31 @@ class Dataset:
             self._use_saved_schema(files.root, columns)
 
     # -- reading ------------------------------------------------------------------------------
+
+    def _with_hive(
+        self,
+        files: Files,
+        dtypes: Mapping[str, pl.DataType],
+        columns: Sequence[str] | None,
+    ) -> pl.Schema:
+        """Return the columns of files and folders; the latter are the last if no one says."""
+        if self._hive is None:
+            return self._read_files(files, dtypes, columns)
+        folders = self._hive.schema
+        inner = None if columns is None else [name for name in columns if name not in folders]
+        # Without a column of their own the files still tell how many rows there are.
+        found = self._read_files(
+            files,
+            {name: dtype for name, dtype in dtypes.items() if name not in folders},
+            inner or None,
+        )
+        self.notes += [
+            f"column '{name}' is that of the folders; the one in the files is not read"
+            for name in folders
+            if name in found
+        ]
+        merged = pl.Schema({**found, **folders})
+        return merged if columns is None else pl.Schema({name: merged[name] for name in columns})
 
     def _read_files(
         self,
@@ -269,7 +305,9 @@ class Dataset:
                 f"{path} is not used: it does not match the data in {', '.join(odd[:5])}"
             )
             return
-        self.schema = saved.select(self.schema.names)
+        # Columns that are folders come last only for want of something that knows better.
+        in_order = self._hive is not None and columns is None
+        self.schema = saved if in_order else saved.select(self.schema.names)
 
     # -- what there is ------------------------------------------------------------------------
 
@@ -287,10 +325,20 @@ class Dataset:
         """Return the whole data set as one lazy plan, columns in the order of the schema."""
         if self._frame is not None:
             return self._frame.plan
+        if self._hive is None:
+            return self._plan_of(range(len(self.files)))
+        return pl.concat([self._plan_of(run) for run in self._hive.runs()])
+
+    def _plan_of(self, indices: Sequence[int]) -> pl.LazyFrame:
+        """Return the plan of some files, which have the same values of columns of folders."""
         if self._parquet is not None:
-            return self._parquet.plan()
-        assert self._text is not None
-        return text_plan(self._text, self.files)
+            plan = self._parquet.plan([self._parquet.files[index] for index in indices])
+        else:
+            assert self._text is not None
+            plan = text_plan(self._text, [self.files[index] for index in indices])
+        if self._hive is None:
+            return plan
+        return self._hive.add(plan, indices[0]).select(self.schema.names)
 
     def scan_files(self) -> Iterator[tuple[str, pl.LazyFrame]]:
         """Yield a short distinct name and a plan for each file, sorted by path; one for a frame.
@@ -299,11 +347,8 @@ class Dataset:
         """
         if self._frame is not None:
             yield self._names[0], self._frame.plan
-        for index, (name, path) in enumerate(zip(self._names, self.files, strict=False)):
-            if self._parquet is not None:
-                yield name, self._parquet.plan([self._parquet.files[index]])
-            elif self._text is not None:
-                yield name, text_plan(self._text, [path])
+        for index in range(len(self.files)):
+            yield self._names[index], self._plan_of([index])
 
     def num_rows(self) -> int | None:
         """Return the number of rows; None where that would take a pass over the data."""
@@ -368,13 +413,18 @@ def _name_of(source: Any, files: Files) -> str:
     return files.root.resolve().name or "data"
 
 
-def _unread_folders(files: Files) -> list[str]:
-    """Return a note if folders are named like columns, as Hive does."""
-    for path in files.paths:
-        for part in Path(os.path.relpath(path, files.root)).parts[:-1]:
-            if "=" in part:
-                return [f"folders named like '{part}' are not read as columns"]
-    return []
+def _hive_columns(
+    files: Files, dtypes: Mapping[str, pl.DataType], below_root: bool
+) -> HiveColumns | None:
+    """Return the columns that folders are named by, None if there are none."""
+    root = files.root if below_root else None
+    saved = files.root / SCHEMA_FILE
+    if saved.is_file():
+        # It knows what is no number though it looks like one.
+        with suppress(ArtifactError, SchemaError, OSError):
+            dtypes = {**Schema.load(saved).to_polars(), **dtypes}
+    found = HiveColumns(files.paths, root, dtypes)
+    return found if found.schema else None
 
 
 def _sources(files: Sequence[Path]) -> str:

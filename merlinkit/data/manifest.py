@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from merlinkit.atomic import write_json
 from merlinkit.errors import ArtifactError
@@ -24,7 +24,7 @@ MANIFEST_FORMAT = 1
 
 @dataclass(frozen=True)
 class FileEntry:
-    """One file of a folder: its rows, bytes and SHA-256."""
+    """One file of a folder: its path in it with ``/``, rows, bytes and SHA-256."""
 
     name: str
     rows: int
@@ -82,7 +82,8 @@ class Manifest:
         """Raise `ArtifactError` unless every file is there with its size and checksum."""
         for entry in self.files:
             path = folder / entry.name
-            if Path(entry.name).name != entry.name:
+            parts = PurePosixPath(entry.name).parts
+            if not parts or parts[0] == "/" or ".." in parts or "\\" in entry.name:
                 raise ArtifactError(f"{folder / MANIFEST} names a file outside of it: {entry.name}")
             if not path.is_file():
                 raise ArtifactError(f"{path} is missing; make {folder} again")

@@ -9,6 +9,7 @@ from typing import Protocol
 import polars as pl
 
 from merlinkit.engine.dialect import Dialect
+from merlinkit.engine.parquet_output import ParquetOutput
 
 __all__ = ["Engine"]
 
@@ -22,11 +23,14 @@ class Engine(Protocol):
     dialect: Dialect
     """How this engine spells the steps that have no spelling common to all engines."""
 
+    output: ParquetOutput
+    """How it writes files, where the caller does not say."""
+
     def collect(self, plans: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
         """Run plans whose results are small and bring the results to the client."""
         ...
 
-    def sink(self, plan: pl.LazyFrame, path: Path, *, row_group_rows: int | None = None) -> int:
+    def sink(self, plan: pl.LazyFrame, path: Path, output: ParquetOutput | None = None) -> int:
         """Run a plan and write its result as one parquet file that appears whole or not at all.
 
         Parameters
@@ -35,12 +39,36 @@ class Engine(Protocol):
             What to run. Rows are written in the order of the plan.
         path
             The file; its folder exists.
-        row_group_rows
-            Rows of a row group; None leaves the choice to the engine.
+        output
+            Codec and row groups; None takes those of the engine. It stays one file, whatever is
+            said of files and partitions.
 
         Returns
         -------
         int
             Number of rows written.
+        """
+        ...
+
+    def sink_files(
+        self, plan: pl.LazyFrame, folder: Path, name: str, output: ParquetOutput
+    ) -> list[Path]:
+        """Run a plan and write its result as files of a number of rows, or in partitions.
+
+        Parameters
+        ----------
+        plan
+            What to run. Within a file, rows are in the order of the plan.
+        folder
+            Where to; it exists, is empty, and holds nothing whole if this raises.
+        name
+            How names of files begin: ``part-00000`` gives ``part-00000-000.parquet``.
+        output
+            How to write.
+
+        Returns
+        -------
+        list of Path
+            The files, sorted; none if there are no rows.
         """
         ...

@@ -9,12 +9,11 @@ import polars as pl
 
 from merlinkit.atomic import atomic_file
 from merlinkit.engine.dialect import Dialect
+from merlinkit.engine.parquet_output import ParquetOutput
+from merlinkit.engine.partitioned import sink_partitioned
 from merlinkit.engine.polars_dialect import PolarsDialect
 
-__all__ = ["DEFAULT_ROW_GROUP_ROWS", "CpuEngine"]
-
-DEFAULT_ROW_GROUP_ROWS = 65_536
-"""Small enough that a loader can shuffle across many row groups in little memory."""
+__all__ = ["CpuEngine"]
 
 
 class CpuEngine:
@@ -22,8 +21,8 @@ class CpuEngine:
 
     Parameters
     ----------
-    row_group_rows
-        Rows of a row group in files that `sink` writes, where the caller does not say.
+    output
+        How files are written, where the caller of `sink` does not say.
 
     Examples
     --------
@@ -34,8 +33,8 @@ class CpuEngine:
 
     name = "cpu"
 
-    def __init__(self, *, row_group_rows: int = DEFAULT_ROW_GROUP_ROWS) -> None:
-        self.row_group_rows = row_group_rows
+    def __init__(self, output: ParquetOutput | None = None) -> None:
+        self.output = output or ParquetOutput()
         self.dialect: Dialect = PolarsDialect()
 
     def collect(self, plans: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
@@ -46,16 +45,23 @@ class CpuEngine:
         """
         return [plan.collect(engine="streaming") for plan in plans]
 
-    def sink(self, plan: pl.LazyFrame, path: Path, *, row_group_rows: int | None = None) -> int:
-        """Write the result of a plan as one zstd parquet file; see `Engine.sink`."""
+    def sink(self, plan: pl.LazyFrame, path: Path, output: ParquetOutput | None = None) -> int:
+        """Write the result of a plan as one parquet file; see `Engine.sink`."""
+        chosen = output or self.output
         with atomic_file(path) as temporary:
             plan.sink_parquet(
                 temporary,
-                compression="zstd",
-                compression_level=1,
-                row_group_size=row_group_rows or self.row_group_rows,
+                compression="uncompressed" if chosen.codec == "none" else chosen.codec,
+                compression_level=chosen.level if chosen.codec == "zstd" else None,
+                row_group_size=chosen.row_group_rows,
                 maintain_order=True,
                 engine="streaming",
             )
             rows = pl.scan_parquet(temporary, glob=False).select(pl.len()).collect().item()
         return int(rows)
+
+    def sink_files(
+        self, plan: pl.LazyFrame, folder: Path, name: str, output: ParquetOutput
+    ) -> list[Path]:
+        """Write the result of a plan as several parquet files; see `Engine.sink_files`."""
+        return sink_partitioned(plan, folder, name, output)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from merlinkit.engine.base import Engine
-from merlinkit.engine.cpu import DEFAULT_ROW_GROUP_ROWS, CpuEngine
+from merlinkit.engine.cpu import CpuEngine
+from merlinkit.engine.parquet_output import ParquetOutput
 from merlinkit.errors import ParameterError, did_you_mean
 
 __all__ = ["ENGINES", "get_engine"]
@@ -11,15 +12,15 @@ __all__ = ["ENGINES", "get_engine"]
 ENGINES = ("cpu",)
 
 
-def get_engine(engine: str | Engine, *, row_group_rows: int = DEFAULT_ROW_GROUP_ROWS) -> Engine:
+def get_engine(engine: str | Engine, output: ParquetOutput | None = None) -> Engine:
     """Return the engine of a name, or the engine that was given.
 
     Parameters
     ----------
     engine
         A name, or an engine.
-    row_group_rows
-        Rows of a row group in files that an engine made here writes.
+    output
+        How an engine made here writes files.
 
     Examples
     --------
@@ -32,4 +33,4 @@ def get_engine(engine: str | Engine, *, row_group_rows: int = DEFAULT_ROW_GROUP_
         raise ParameterError(
             f"no engine '{engine}'.{did_you_mean(engine, ENGINES)} There are: {', '.join(ENGINES)}."
         )
-    return CpuEngine(row_group_rows=row_group_rows)
+    return CpuEngine(output)

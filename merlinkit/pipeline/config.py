@@ -11,6 +11,7 @@ from merlinkit.data.csv_options import CsvOptions
 from merlinkit.data.splits import SPLITS, Split
 from merlinkit.data.synthetic import PRESETS, LogSpec
 from merlinkit.dtypes import dtype_from_name
+from merlinkit.engine.parquet_output import DEFAULT_ROW_GROUP_ROWS, Codec, ParquetOutput
 from merlinkit.engine.select import ENGINES
 from merlinkit.errors import ConfigError, MerlinkitError, ParameterError, did_you_mean
 from merlinkit.models.registry import check_model
@@ -40,7 +41,7 @@ class DatasetConfig:
         ``"files"``, ``"movielens_100k"`` or ``"synthetic"``.
     name
         Name for reports and the run directory.
-    path, format, csv, dtypes, columns, fields, missing_columns
+    path, format, csv, dtypes, columns, fields, missing_columns, hive_partitioning
         For files: see `merlinkit.Dataset`.
     synthetic
         For generated logs.
@@ -57,6 +58,7 @@ class DatasetConfig:
     columns: Sequence[str] | None = None
     fields: Mapping[str, str] | None = None
     missing_columns: str = "error"
+    hive_partitioning: bool | None = None
     synthetic: LogSpec | None = None
     user: str | None = None
     item: str | None = None
@@ -65,10 +67,13 @@ class DatasetConfig:
 
 @dataclass(frozen=True)
 class EngineConfig:
-    """Where plans run, and how large the row groups are that it writes."""
+    """Where plans run, and how files are written: see `ParquetOutput`."""
 
     name: str = "cpu"
-    row_group_rows: int = 65_536
+    codec: Codec = "zstd"
+    level: int = 1
+    row_group_rows: int = DEFAULT_ROW_GROUP_ROWS
+    rows_per_file: int | None = None
 
     def __post_init__(self) -> None:
         if self.name not in ENGINES:
@@ -76,7 +81,15 @@ class EngineConfig:
                 f"engine.name: no engine {self.name!r}.{did_you_mean(str(self.name), ENGINES)} "
                 f"There are: {', '.join(ENGINES)}."
             )
-        _require_whole("engine.row_group_rows", self.row_group_rows, 1)
+        try:
+            _ = self.output
+        except ParameterError as error:
+            raise ConfigError(f"engine.{error}") from None
+
+    @property
+    def output(self) -> ParquetOutput:
+        """How processed files are written."""
+        return ParquetOutput(self.codec, self.level, self.row_group_rows, self.rows_per_file)
 
 
 @dataclass(frozen=True)
@@ -216,7 +229,16 @@ def read_config(raw: Mapping[str, Any], run_dir: Path | None = None) -> RunConfi
 
 
 _ROLES = ("user", "item", "time")
-_FILE_KEYS = ("path", "format", "csv", "dtypes", "columns", "fields", "missing_columns")
+_FILE_KEYS = (
+    "path",
+    "format",
+    "csv",
+    "dtypes",
+    "columns",
+    "fields",
+    "missing_columns",
+    "hive_partitioning",
+)
 
 
 def _dataset(values: dict[str, Any], seed: int, problems: list[str]) -> DatasetConfig | None:
@@ -309,6 +331,9 @@ def _files(values: dict[str, Any], problems: list[str]) -> dict[str, Any]:
     missing = "null" if missing is None else missing
     if missing not in ("error", "null"):
         problems.append(f"dataset.missing_columns is {missing!r}, error or null expected")
+    hive = values.get("hive_partitioning")
+    if hive is not None and not isinstance(hive, bool):
+        problems.append(f"dataset.hive_partitioning is {hive!r}, true, false or null expected")
     return {
         "path": path,
         "format": values.get("format"),
@@ -317,6 +342,7 @@ def _files(values: dict[str, Any], problems: list[str]) -> dict[str, Any]:
         "columns": columns,
         "fields": fields,
         "missing_columns": missing,
+        "hive_partitioning": hive,
     }
 
 

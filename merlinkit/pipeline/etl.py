@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import secrets
 import shutil
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from merlinkit.atomic import write_json
+from merlinkit.atomic import write_json, write_text
 from merlinkit.data.dataset import Dataset
 from merlinkit.data.failures import data_errors
 from merlinkit.data.manifest import Manifest
@@ -22,12 +24,15 @@ from merlinkit.pipeline.run_dir import DATA_SECTIONS, RunDir, fingerprint
 from merlinkit.pipeline.source import open_dataset, source_state
 from merlinkit.pipeline.stage import Reporter
 from merlinkit.report.profile import build_profile
+from merlinkit.schema import JSONValue
 from merlinkit.workflow.workflow import Workflow
 
 __all__ = ["run_etl"]
 
 _LATER_STAGES = ("etl", "train", "evaluate")
 _PROFILE = "profile.json"
+_FITTED = "fitted"
+_FIT = "fit"
 
 
 def run_etl(
@@ -60,7 +65,7 @@ def run_etl(
             {
                 "config": {key: config.raw.get(key) for key in ("dataset", "split", "features")},
                 "seed": config.seed,
-                "row_group_rows": config.engine.row_group_rows,
+                "output": asdict(config.engine.output),
                 "source": source_state(config.dataset, opened),
             }
         )
@@ -71,7 +76,7 @@ def run_etl(
         run.forget_stages(_LATER_STAGES)
         run.save_config(config.raw, DATA_SECTIONS)
         dataset = open_dataset(config.dataset, work) if opened is None else opened
-        engine = get_engine(config.engine.name, row_group_rows=config.engine.row_group_rows)
+        engine = get_engine(config.engine.name, config.engine.output)
         with data_errors():
             rows = as_parquet(dataset, work, engine)
         notes.rows = rows.num_rows()
@@ -93,23 +98,12 @@ def _split_fit_transform(
     made_from: str,
 ) -> None:
     with reporter.stage("split", f"split by {config.split!r}"):
-        _, parts = split_parts(dataset, config.split, engine, run.work)
+        _, parts = split_parts(dataset, config.split, engine, run.work, made_from)
     with reporter.stage("fit", "fit features on the training part"):
-        workflow = Workflow(config.features)
-        _remove(run.work / "fit")
-        workflow.fit(parts["train"], engine, work_dir=run.work / "fit", progress=reporter.progress)
-        workflow.save(run.workflow, engine)
+        workflow, fit = _fit(config, parts["train"], run, engine, reporter, made_from)
     with reporter.stage("transform", "transform all parts") as notes:
         manifests = {
-            part: _transform(
-                workflow,
-                view,
-                run.data(part),
-                engine,
-                made_from,
-                reporter,
-                training=part == "train",
-            )
+            part: _transform(workflow, part, view, run, engine, made_from, fit, reporter)
             for part, view in parts.items()
         }
         notes.rows = sum(manifest.rows for manifest in manifests.values())
@@ -123,20 +117,67 @@ def _split_fit_transform(
         _profile(parts, dataset, run.path, engine)
 
 
+def _fit(
+    config: RunConfig,
+    rows: PartView,
+    run: RunDir,
+    engine: Engine,
+    reporter: Reporter,
+    made_from: str,
+) -> tuple[Workflow, str]:
+    """Return the fitted workflow and a name of this fit, both as a killed run left them, or new.
+
+    A repeated fit may differ in the last bit of a sum, so what was transformed by one fit is not
+    mixed with what another one transforms: hence the name.
+    """
+    mark = run.work / _FITTED
+    try:
+        fit = mark.read_text(encoding="utf-8")
+        if fit.startswith(f"{made_from} "):
+            workflow = Workflow.load(run.workflow)
+            reporter.progress("a run that was interrupted has fitted them already")
+            return workflow, fit
+    except (OSError, UnicodeDecodeError, ArtifactError):
+        pass
+    mark.unlink(missing_ok=True)
+    workflow = Workflow(config.features)
+    _remove(run.work / "fit")
+    workflow.fit(rows, engine, work_dir=run.work / "fit", progress=reporter.progress)
+    workflow.save(run.workflow, engine)
+    fit = f"{made_from} {secrets.token_hex(8)}"
+    write_text(mark, fit)
+    return workflow, fit
+
+
 def _transform(
     workflow: Workflow,
+    part: str,
     view: PartView,
-    folder: Path,
+    run: RunDir,
     engine: Engine,
     made_from: str,
+    fit: str,
     reporter: Reporter,
-    *,
-    training: bool,
 ) -> Manifest:
-    details = {"fingerprint": made_from}
-    result = workflow.transform(view, engine, training=training)
-    manifest = result.to_parquet(folder, overwrite=True, details=details)
+    folder = run.data(part)
+    manifest = _transformed(folder, fit)
+    if manifest is None:
+        result = workflow.transform(view, engine, training=part == "train")
+        details: dict[str, JSONValue] = {"fingerprint": made_from, _FIT: fit}
+        manifest = result.to_parquet(folder, overwrite=True, resume=fit, details=details)
     reporter.progress(f"{view.name}: {manifest.rows:,} rows in {len(manifest.files)} files")
+    return manifest
+
+
+def _transformed(folder: Path, fit: str) -> Manifest | None:
+    """Return the manifest of a part that a killed run has completed, None if there is none."""
+    try:
+        manifest = Manifest.load(folder)
+        if manifest.details.get(_FIT) != fit:
+            return None
+        manifest.verify(folder)
+    except (ArtifactError, OSError):
+        return None
     return manifest
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 
+from merlinkit.atomic import continue_folder
 from merlinkit.data.coerce import RowSource
 from merlinkit.data.convert import convert
 from merlinkit.data.dataset import Dataset
@@ -81,12 +81,12 @@ def as_parquet(dataset: Dataset, work: Path, engine: Engine) -> Dataset:
 
 
 def split_parts(
-    dataset: Dataset, split: Split, engine: Engine, work: Path
+    dataset: Dataset, split: Split, engine: Engine, work: Path, made_from: str
 ) -> tuple[Split, dict[str, PartView]]:
     """Return the fitted split and the parts.
 
     Splits that cost more than a comparison are computed once: rows are written with their part
-    into the work folder.
+    into the work folder. Files that a killed run of the same (`made_from`) completed are kept.
     """
     schema = dataset.schema
     split.columns(schema)
@@ -94,16 +94,17 @@ def split_parts(
         fitted = split.fit(dataset.scan(), engine)
         if isinstance(fitted, _CHEAP):
             return fitted, {part: PartView(dataset, part, schema, fitted, engine) for part in PARTS}
-        assigned = _write_assigned(dataset, fitted, engine, work / "assigned")
+        assigned = _write_assigned(dataset, fitted, engine, work / "assigned", made_from)
     return fitted, {part: PartView(assigned, part, schema, None, engine) for part in PARTS}
 
 
-def _write_assigned(dataset: Dataset, split: Split, engine: Engine, folder: Path) -> Dataset:
-    # What an interrupted run left there is not known to be whole.
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+def _write_assigned(
+    dataset: Dataset, split: Split, engine: Engine, folder: Path, made_from: str
+) -> Dataset:
+    continue_folder(folder, made_from)
     sources = dataset.scan_files() if split.row_local else iter([("all", dataset.scan())])
     for index, (_, frame) in enumerate(sources):
-        rows = split.assign(frame, dataset.schema, engine.dialect)
-        engine.sink(rows, folder / f"part-{index:05d}.parquet")
+        path = folder / f"part-{index:05d}.parquet"
+        if not path.exists():  # files appear whole or not at all
+            engine.sink(split.assign(frame, dataset.schema, engine.dialect), path)
     return Dataset(folder, name=dataset.name)

@@ -39,6 +39,7 @@ def open_dataset(config: DatasetConfig, work: Path) -> Dataset:
         columns=config.columns,
         fields=config.fields,
         missing_columns="null" if config.missing_columns == "null" else "error",
+        hive_partitioning=config.hive_partitioning,
         name=config.name,
     )
 

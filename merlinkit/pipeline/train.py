@@ -132,7 +132,7 @@ def _damage(checkpoints: Path, *, done: bool) -> str | None:
 
 def _check_data(config: RunConfig, run: RunDir, schema: Schema, reporter: Reporter) -> None:
     check_model_columns(schema)
-    engine = get_engine(config.engine.name, row_group_rows=config.engine.row_group_rows)
+    engine = get_engine(config.engine.name)
     check_target(schema, run.data("train"), engine)
     for part in PARTS:
         check_processed(schema, run.data(part), part, engine)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from merlinkit.atomic import atomic_folder
+from merlinkit.atomic import atomic_folder, resumable_folder
 from merlinkit.data.failures import data_error, folder_errors
+from merlinkit.data.hive import check_partitions
 from merlinkit.data.manifest import MANIFEST, FileEntry, Manifest, file_sha256
+from merlinkit.data.part_files import write_part
 from merlinkit.engine.base import Engine
+from merlinkit.engine.parquet_output import Codec, ParquetOutput
 from merlinkit.errors import RunDirError
 from merlinkit.schema import JSONValue, Schema
+from merlinkit.workflow.part_records import PartRecords
 
 __all__ = ["Transformed"]
 
@@ -59,8 +64,12 @@ class Transformed:
         self,
         folder: str | Path,
         *,
+        codec: Codec | None = None,
         row_group_rows: int | None = None,
+        rows_per_file: int | None = None,
+        partition_by: str | Sequence[str] = (),
         overwrite: bool = False,
+        resume: str | None = None,
         details: dict[str, JSONValue] | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Manifest:
@@ -71,10 +80,17 @@ class Transformed:
         folder
             Folder to write; it appears when all is written, with ``schema.json`` and the manifest
             ``_SUCCESS`` in it.
-        row_group_rows
-            Rows of a row group; None leaves the choice to the engine.
+        codec, row_group_rows, rows_per_file
+            How to write, see `ParquetOutput`; None leaves the choice to the engine, which by
+            default writes zstd, row groups of 65,536 rows, and one file for each of the data.
+        partition_by
+            Columns that folders are made of, as Hive does; integers, strings, booleans or dates.
         overwrite
             Whether a folder that is there may be replaced.
+        resume
+            Names what the result is made of: data, options and workflow. Files that a killed call
+            of the same name completed are then kept and not made again; they wait in
+            ``.partial-NAME`` beside the folder. None starts afresh.
         details
             JSON values to keep in the manifest.
         progress
@@ -89,9 +105,14 @@ class Transformed:
         ------
         RunDirError
             If the folder is there and may not be replaced, or cannot be written.
+        ParameterError
+            If a value of `ParquetOutput` is not possible.
+        SchemaError
+            If there is no column to partition by, it has another data type, or no other is left.
         DataError
             If a file of the data cannot be read or converted.
         """
+        output = self._output(codec, row_group_rows, rows_per_file, partition_by)
         target = Path(folder).resolve()
         if target.is_dir() and not overwrite and any(target.iterdir()):
             raise RunDirError(f"{target} is there already; choose another folder, or overwrite it")
@@ -100,26 +121,47 @@ class Transformed:
                 f"{target} holds files that are not processed data; choose a new or empty folder"
             )
         entries: list[FileEntry] = []
-        with folder_errors(target), atomic_folder(target) as temporary:
-            for name, plan in self._parts():
-                path = temporary / f"part-{len(entries):05d}.parquet"
-                try:
-                    rows = self._engine.sink(plan, path, row_group_rows=row_group_rows)
-                except pl.exceptions.PolarsError as error:
-                    raise data_error(f"{name} cannot be transformed", error) from error
-                if rows == 0:
-                    path.unlink()
-                    continue
-                entries.append(FileEntry(path.name, rows, path.stat().st_size, file_sha256(path)))
-                if progress is not None:
-                    progress(f"{name}: {rows:,} rows")
+        place = atomic_folder(target) if resume is None else resumable_folder(target, resume)
+        with folder_errors(target), place as temporary:
+            done = PartRecords(temporary)
+            for index, (name, plan) in enumerate(self._parts()):
+                written = done.read(index)
+                if written is None:
+                    try:
+                        name_of_part = f"part-{index:05d}"
+                        written = write_part(plan, temporary, name_of_part, self._engine, output)
+                    except pl.exceptions.PolarsError as error:
+                        raise data_error(f"{name} cannot be transformed", error) from error
+                    done.write(index, written)
+                entries += written
+                if progress is not None and written:
+                    progress(f"{name}: {sum(entry.rows for entry in written):,} rows")
             if not entries:
                 # One file without rows, so that the types can be read from the data.
                 path = temporary / "part-00000.parquet"
                 self.schema.empty_frame().write_parquet(path)
                 entries.append(FileEntry(path.name, 0, path.stat().st_size, file_sha256(path)))
+            done.clear()
             self.schema.save(temporary / "schema.json")
             rows = sum(entry.rows for entry in entries)
             manifest = Manifest(rows, tuple(entries), self.schema, details or {})
             manifest.save(temporary)
         return manifest
+
+    def _output(
+        self,
+        codec: Codec | None,
+        row_group_rows: int | None,
+        rows_per_file: int | None,
+        partition_by: str | Sequence[str],
+    ) -> ParquetOutput:
+        output = self._engine.output
+        if codec is not None:
+            output = replace(output, codec=codec)
+        if row_group_rows is not None:
+            output = replace(output, row_group_rows=row_group_rows)
+        if rows_per_file is not None:
+            output = replace(output, rows_per_file=rows_per_file)
+        output = replace(output, partition_by=partition_by)
+        check_partitions(output.partition_by, self.schema)
+        return output

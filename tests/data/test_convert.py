@@ -17,6 +17,7 @@ from merlinkit.data.csv_options import CsvOptions
 from merlinkit.data.dataset import Dataset
 from merlinkit.data.manifest import Manifest
 from merlinkit.engine.cpu import CpuEngine
+from merlinkit.engine.parquet_output import ParquetOutput
 from merlinkit.errors import DataError, RunDirError
 from merlinkit.schema import Column, Schema
 
@@ -42,11 +43,11 @@ class Counting(CpuEngine):
         self.written: list[str] = []
         self.fail_at = fail_at
 
-    def sink(self, plan: pl.LazyFrame, path: Path, *, row_group_rows: int | None = None) -> int:
+    def sink(self, plan: pl.LazyFrame, path: Path, output: ParquetOutput | None = None) -> int:
         if path.name == self.fail_at:
             raise KeyboardInterrupt
         self.written.append(path.name)
-        return super().sink(plan, path, row_group_rows=row_group_rows)
+        return super().sink(plan, path, output)
 
 
 @pytest.fixture
@@ -100,7 +101,8 @@ def test_row_groups(tmp_path: Path, rows: int | None) -> None:
     import pyarrow.parquet as pq
 
     (tmp_path / "a.jsonl").write_text("".join(f'{{"n": {i}}}\n' for i in range(5)))
-    data = convert(Dataset(tmp_path / "a.jsonl"), tmp_path / "out", row_group_rows=rows)
+    output = None if rows is None else ParquetOutput(row_group_rows=rows)
+    data = convert(Dataset(tmp_path / "a.jsonl"), tmp_path / "out", output=output)
     assert pq.ParquetFile(data.files[0]).num_row_groups == {1: 5, 2: 3, None: 1}[rows]
 
 

@@ -206,9 +206,8 @@ def test_names_with_the_characters_of_globs_and_of_hive(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     pl.DataFrame({"x": [1]}).write_parquet(folder / "a[2].parquet")
     data = Dataset(tmp_path)
-    assert data.schema.names == ["x"]
-    assert data.scan().collect().rows() == [(1,)]
-    assert data.notes == ["folders named like 'day=1' are not read as columns"]
+    assert data.schema.names == ["x", "day"]
+    assert data.scan().collect().rows() == [(1, 1)]
 
 
 SAVED = Schema(

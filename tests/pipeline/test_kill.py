@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -81,9 +82,12 @@ def reference(tmp_path_factory):
     return content(folder), int(printed.split("moments")[1])
 
 
+RANDOM = random.Random(20_261_206)
+
+
 @pytest.mark.parametrize(
     ("share", "after"),
-    [(index / 8, bool(index % 2)) for index in range(9)],
+    [(0.0, False), (1.0, True)] + [(RANDOM.random(), RANDOM.random() < 0.5) for _ in range(8)],
 )
 def test_etl_killed_at_a_moment(share, after, reference, tmp_path):
     expected, moments = reference
@@ -95,7 +99,75 @@ def test_etl_killed_at_a_moment(share, after, reference, tmp_path):
     code, _ = call(arguments)
     assert code == 0
     assert content(tmp_path / "out") == expected
-    assert not list((tmp_path / "out").rglob(".tmp-*"))
+    for left in (".tmp-*", ".partial-*", "_parts", "_made_from", "work"):
+        assert not list((tmp_path / "out").rglob(left))
+
+
+def files_of(folder: Path) -> dict[int, int]:
+    """Return the processed and assigned files: time of writing by inode, which a rename keeps."""
+    found = [
+        path.stat()
+        for below in ("work/assigned", "data")
+        for path in (folder / below).rglob("part-*.parquet")
+    ]
+    return {status.st_ino: status.st_mtime_ns for status in found}
+
+
+@pytest.mark.parametrize(
+    ("split", "name", "kept"),
+    [
+        ("split=random", "work/assigned/part-00002.parquet", 2),
+        ("split=random", "data/.partial-train/part-00002.parquet", 4 + 2),
+        ("split=random", "data/.partial-valid/part-00003.parquet", 4 + 4 + 3),
+        ("split=random", "profile.json", 4 + 4 + 4 + 4),
+        # Files follow each other in time: valid and test are within the last.
+        ("split=temporal", "data/.partial-test/part-00003.parquet", 4 + 1),
+    ],
+)
+def test_files_that_were_finished_are_not_done_again(split, name, kept, tmp_path):
+    folder = tmp_path / "out"
+    etl = ["etl", "dataset=synthetic", "dataset.rows=600", "dataset.files=4", split]
+    arguments = [*etl, f"run_dir={folder}"]
+    script = SCRIPT.replace(
+        "mine = moments",
+        f"mine = moment if str(arguments[-1]).endswith({name!r}) else moments",
+    )
+    command = [sys.executable, "-c", script, "100000", "before", *arguments]
+    result = subprocess.run(
+        command, capture_output=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    assert result.returncode == -signal.SIGKILL, result.stderr
+    done = files_of(folder)
+    assert len(done) == kept
+    fitted = (folder / "workflow").stat().st_mtime_ns if (folder / "workflow").exists() else None
+    code, _ = call(arguments)
+    assert code == 0
+    after = files_of(folder)
+    processed = {inode: time for inode, time in done.items() if inode in after}
+    # Those with their part are scratch, gone at the end.
+    scratch = 4 if split == "split=random" else 0
+    assert processed == {inode: after[inode] for inode in processed}
+    assert len(processed) == max(0, kept - scratch)
+    if fitted is not None:
+        assert (folder / "workflow").stat().st_mtime_ns == fitted
+    quiet = tmp_path / "quiet"
+    assert call([*etl, f"run_dir={quiet}"])[0] == 0
+    assert content(folder) == content(quiet)
+
+
+def test_what_another_configuration_left_half_done_is_not_used(tmp_path):
+    """Killed in the middle of transform, then called with another seed and split."""
+    folder = tmp_path / "out"
+    arguments = [*ETL, f"run_dir={folder}"]
+    script = SCRIPT.replace("mine == moment", "str(arguments[-1]).endswith('data/valid')")
+    command = [sys.executable, "-c", script, "0", "before", *arguments]
+    assert subprocess.run(command, capture_output=True).returncode == -signal.SIGKILL
+    assert list((folder / "data").glob(".partial-*"))
+    other = [*ETL, "seed=5", "overwrite=true"]
+    assert call([*other, f"run_dir={folder}"])[0] == 0
+    assert call([*other, f"run_dir={tmp_path / 'quiet'}"])[0] == 0
+    assert content(folder) == content(tmp_path / "quiet")
+    assert not list(folder.rglob(".partial-*"))
 
 
 def test_training_killed_again_and_again_ends_with_the_same_numbers(tmp_path):
