@@ -14,6 +14,7 @@ __all__ = [
     "ArtifactError",
     "ConfigError",
     "DataError",
+    "EngineError",
     "MerlinkitError",
     "ParameterError",
     "PlanError",
@@ -58,6 +59,10 @@ class SchemaError(MerlinkitError):
 
 class DataError(MerlinkitError):
     """A data file is missing, unreadable, empty or malformed."""
+
+
+class EngineError(MerlinkitError):
+    """The place where plans should run is not there, or was lost while they ran."""
 
 
 class PlanError(MerlinkitError):

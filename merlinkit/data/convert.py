@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,16 @@ from merlinkit.atomic import TEMPORARY_PREFIX, write_json
 from merlinkit.data.dataset import SCHEMA_FILE, Dataset
 from merlinkit.data.failures import data_errors
 from merlinkit.data.hive import check_partitions
-from merlinkit.data.malformed import MalformedRow
+from merlinkit.data.malformed import Malformed, MalformedRow
 from merlinkit.data.manifest import MANIFEST, FileEntry, Manifest
 from merlinkit.data.parquet import ParquetFile
 from merlinkit.data.part_files import write_part
 from merlinkit.data.sources import INCOMPLETE_MARKER
-from merlinkit.engine.base import Engine
+from merlinkit.engine.base import Engine, LocalEngine
+from merlinkit.engine.cpu import CpuEngine
 from merlinkit.engine.parquet_output import ParquetOutput
-from merlinkit.engine.select import get_engine
+from merlinkit.engine.shared import Shared
+from merlinkit.engine.task import Task
 from merlinkit.errors import DataError, RunDirError
 
 __all__ = ["convert"]
@@ -52,8 +55,8 @@ def convert(
     output
         How to write; None leaves the choice to the engine, but writes one file for each source.
     engine
-        Moves parquet files and frames. What only the CPU can read (`Dataset.needs_cpu`) it moves,
-        whatever is given. None is a `CpuEngine`.
+        Where files are written. What only the CPU can read (`Dataset.needs_cpu`) is read by the CPU
+        there, whatever the engine. None is a `CpuEngine`.
     progress
         Called with a line after each file.
 
@@ -88,21 +91,44 @@ def convert(
     ...     data.num_rows(), [file.name for file in data.files]
     (2, ['a.parquet'])
     """
-    target = Path(folder)
-    runner = get_engine("cpu") if engine is None or dataset.needs_cpu else engine
+    target = Path(folder).absolute()
+    runner = engine or CpuEngine()
     how = output or replace(runner.output, rows_per_file=None, partition_by=())
     check_partitions(how.partition_by, dataset.schema)
     work = _Conversion(dataset, target, how)
     work.begin()
-    for index, (name, plan) in enumerate(dataset.scan_files()):
-        if not work.is_done(index, name):
-            source = work.source(index)
-            with data_errors():
-                files = write_part(plan, target, name, runner, how)
-            work.done(index, name, files, source)
-            if progress is not None:
-                progress(f"{name}: {sum(file.rows for file in files):,} rows")
+    left = [(index, name) for index, name in enumerate(work.names) if not work.is_done(index, name)]
+    sources = [work.source(index) for index, _ in left]
+    shared = Shared(dataset)
+    tasks = [
+        Task(f"convert {name}", partial(_convert, shared, index, target, name, how))
+        for index, name in left
+    ]
+    for (index, name), source, (files, dropped) in zip(
+        left, sources, runner.run(tasks), strict=True
+    ):
+        dataset.malformed.update(dropped)
+        work.done(index, name, files, source)
+        if progress is not None:
+            progress(f"{name}: {sum(file.rows for file in files):,} rows")
     return work.finish()
+
+
+def _convert(
+    shared: Shared[Dataset],
+    index: int,
+    folder: Path,
+    name: str,
+    output: ParquetOutput,
+    engine: LocalEngine,
+) -> tuple[list[FileEntry], Malformed]:
+    """Write one file as parquet; return what was written and the rows that were dropped."""
+    dataset = shared.value
+    here = engine.name == "cpu" or not dataset.needs_cpu
+    runner = engine if here else CpuEngine()
+    with data_errors():
+        files = write_part(dataset.scan_file(index), folder, name, runner, output)
+    return files, dataset.malformed
 
 
 class _Conversion:

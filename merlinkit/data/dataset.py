@@ -350,6 +350,10 @@ class Dataset:
         for index in range(len(self.files)):
             yield self._names[index], self._plan_of([index])
 
+    def scan_file(self, index: int) -> pl.LazyFrame:
+        """Return the plan of one file, by its place among `files`; of a frame, index 0 is all."""
+        return self._frame.plan if self._frame is not None else self._plan_of([index])
+
     def num_rows(self) -> int | None:
         """Return the number of rows; None where that would take a pass over the data."""
         if self._frame is not None:

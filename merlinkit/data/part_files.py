@@ -9,14 +9,14 @@ import polars as pl
 
 from merlinkit.atomic import TEMPORARY_PREFIX
 from merlinkit.data.manifest import FileEntry, file_sha256
-from merlinkit.engine.base import Engine
+from merlinkit.engine.base import LocalEngine
 from merlinkit.engine.parquet_output import ParquetOutput
 
 __all__ = ["write_part"]
 
 
 def write_part(
-    plan: pl.LazyFrame, folder: Path, name: str, engine: Engine, output: ParquetOutput
+    plan: pl.LazyFrame, folder: Path, name: str, engine: LocalEngine, output: ParquetOutput
 ) -> list[FileEntry]:
     """Run the plan of a source and return the files it gave; none if it gives no rows.
 

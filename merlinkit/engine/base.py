@@ -1,21 +1,28 @@
-"""What an engine is: the place where plans run."""
+"""What an engine is: the place where plans run.
+
+A `LocalEngine` runs plans in the process that it is in. An `Engine` also runs tasks on partitions,
+in that process or on the workers of a cluster, each of which has a local engine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import polars as pl
 
 from merlinkit.engine.dialect import Dialect
 from merlinkit.engine.parquet_output import ParquetOutput
+from merlinkit.engine.task import Task
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "LocalEngine"]
+
+Result = TypeVar("Result")
 
 
-class Engine(Protocol):
-    """Runs Polars plans. Nothing else in merlinkit decides where a plan runs."""
+class LocalEngine(Protocol):
+    """Runs Polars plans in this process. Nothing else in merlinkit decides how a plan runs."""
 
     name: str
     """Name of the engine, as in ``engine=cpu``."""
@@ -27,7 +34,7 @@ class Engine(Protocol):
     """How it writes files, where the caller does not say."""
 
     def collect(self, plans: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
-        """Run plans whose results are small and bring the results to the client."""
+        """Run plans whose results are small and bring the results to the caller."""
         ...
 
     def sink(self, plan: pl.LazyFrame, path: Path, output: ParquetOutput | None = None) -> int:
@@ -71,4 +78,48 @@ class Engine(Protocol):
         list of Path
             The files, sorted; none if there are no rows.
         """
+        ...
+
+    def sink_by(self, plan: pl.LazyFrame, key: str, folder: Path) -> None:
+        """Run a plan and write the rows of each value of an integer column into their own file.
+
+        Parameters
+        ----------
+        plan
+            What to run. Within a file, rows are in the order of the plan.
+        key
+            The column; it is not in the files.
+        folder
+            Where to; it exists and is empty. The rows of 7 are in ``7.parquet``.
+        """
+        ...
+
+
+class Engine(LocalEngine, Protocol):
+    """Runs plans and tasks, in this process or on workers."""
+
+    @property
+    def workers(self) -> int:
+        """How many tasks run at once. With one, data is not cut into partitions without need."""
+        ...
+
+    @property
+    def where(self) -> str | None:
+        """Say where tasks are done, for people; None in this process."""
+        ...
+
+    def require_visible(self, paths: Sequence[Path]) -> None:
+        """Raise `EngineError` unless files and folders are seen wherever tasks are done."""
+        ...
+
+    def run(self, tasks: Iterable[Task[Result]]) -> Iterator[Result]:
+        """Do tasks that do not depend on each other; yield what they return, in their order.
+
+        A task may be done twice if a worker is lost, so it must do the same again, and what it
+        writes must appear whole or not at all.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of what the engine holds: processes, connections, memory."""
         ...

@@ -10,7 +10,7 @@ import polars as pl
 
 from merlinkit.engine.parquet_output import ParquetOutput
 
-__all__ = ["HIVE_NULL", "sink_partitioned"]
+__all__ = ["HIVE_NULL", "sink_by_key", "sink_partitioned"]
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 """What Hive writes for null in the name of a folder."""
@@ -50,6 +50,29 @@ def sink_partitioned(
     for path in empty:
         path.unlink()
     return [path for path in written if path not in empty]
+
+
+def sink_by_key(plan: pl.LazyFrame, key: str, folder: Path) -> None:
+    """Write the rows of each value of an integer column with Polars; see `LocalEngine.sink_by`."""
+
+    def place(found: Any) -> str:
+        return f"{found.partition_keys.item()}.parquet"
+
+    plan.sink_parquet(
+        pl.PartitionBy(
+            folder,
+            file_path_provider=place,
+            key=[key],
+            include_key=False,
+            max_rows_per_file=None,
+            approximate_bytes_per_file=None,
+        ),
+        # Read again once, soon, and on the same machine or over a fast network.
+        compression="lz4",
+        maintain_order=True,
+        mkdir=True,
+        engine="streaming",
+    )
 
 
 def _folder_name(column: str) -> str:

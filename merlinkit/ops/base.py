@@ -62,6 +62,10 @@ class Table:
         self.rows = rows
         self._lookups: dict[tuple[str, str], Lookup] = {}
 
+    def __getstate__(self) -> dict[str, object]:
+        # Whoever gets it reads the table itself.
+        return {**self.__dict__, "_lookups": {}}
+
     def lookup(self, key: str, value: str) -> Lookup:
         """Return the pairs of two columns in which neither is null, for `Dialect.lookup`.
 
@@ -140,6 +144,9 @@ class Operator(ABC):
 
     regroups: ClassVar[bool] = False
     """True for operators whose rows are others than those that go in."""
+
+    learns_little: ClassVar[bool] = False
+    """True for operators whose statistics are a few rows whatever the data, kept in memory."""
 
     _units: tuple[tuple[str, ...], ...] | None = None
 

@@ -66,6 +66,8 @@ class LogOp(ElementwiseExpression):
         out = column.with_dtype(pl.Float32()).with_domain(None)
         return out.with_tags([Tags.CONTINUOUS])
 
+    learns_little = True
+
     def needs_fit(self, inputs: Schema) -> bool:
         """Only to look for values that have no logarithm."""
         del inputs

@@ -75,6 +75,8 @@ class NormalizeMinMax(ElementwiseExpression):
 
     # -- fit ----------------------------------------------------------------------------------
 
+    learns_little = True
+
     def needs_fit(self, inputs: Schema) -> bool:
         """Return true."""
         del inputs

@@ -78,6 +78,8 @@ class Normalize(ElementwiseExpression):
 
     # -- fit ----------------------------------------------------------------------------------
 
+    learns_little = True
+
     def needs_fit(self, inputs: Schema) -> bool:
         """Return true."""
         del inputs

@@ -82,6 +82,8 @@ class ReduceDtypeSize(Operator):
 
     # -- fit ----------------------------------------------------------------------------------
 
+    learns_little = True
+
     def needs_fit(self, inputs: Schema) -> bool:
         """Tell whether there are integers, whose range matters."""
         return any(column.dtype.is_integer() for column in inputs)

@@ -56,6 +56,8 @@ class ValueCount(UnchangedValues):
             out.append(column)
         return Schema(out)
 
+    learns_little = True
+
     def needs_fit(self, inputs: Schema) -> bool:
         """Return true."""
         del inputs

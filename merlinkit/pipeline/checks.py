@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from merlinkit.engine.base import Engine
+from merlinkit.engine.base import LocalEngine
 from merlinkit.errors import DataError
 from merlinkit.models.inputs import model_inputs, target_column
 from merlinkit.schema import Column, Schema, Tags
@@ -16,7 +16,7 @@ __all__ = ["check_processed", "check_target", "note_of_scale"]
 _LARGE = 10_000.0
 
 
-def check_target(schema: Schema, folder: Path, engine: Engine) -> None:
+def check_target(schema: Schema, folder: Path, engine: LocalEngine) -> None:
     """Raise `DataError` unless the target of the training part can be learned."""
     target = target_column(schema)
     # A number may be any; that it is not missing is the matter of `check_processed`.
@@ -59,7 +59,7 @@ def check_target(schema: Schema, folder: Path, engine: Engine) -> None:
             )
 
 
-def note_of_scale(schema: Schema, folder: Path, engine: Engine) -> str | None:
+def note_of_scale(schema: Schema, folder: Path, engine: LocalEngine) -> str | None:
     """Return a warning about a numeric target too large for squared error to learn, or None."""
     target = target_column(schema)
     if Tags.REGRESSION not in target.tags:
@@ -75,7 +75,7 @@ def note_of_scale(schema: Schema, folder: Path, engine: Engine) -> str | None:
     )
 
 
-def check_processed(schema: Schema, folder: Path, part: str, engine: Engine) -> None:
+def check_processed(schema: Schema, folder: Path, part: str, engine: LocalEngine) -> None:
     """Raise `DataError` if a column that the model reads has nulls, NaN or infinities.
 
     In list columns the elements are looked at; a null list is an empty one to the loader.

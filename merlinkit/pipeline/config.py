@@ -11,10 +11,9 @@ from merlinkit.data.csv_options import CsvOptions
 from merlinkit.data.splits import SPLITS, Split
 from merlinkit.data.synthetic import PRESETS, LogSpec
 from merlinkit.dtypes import dtype_from_name
-from merlinkit.engine.parquet_output import DEFAULT_ROW_GROUP_ROWS, Codec, ParquetOutput
-from merlinkit.engine.select import ENGINES
 from merlinkit.errors import ConfigError, MerlinkitError, ParameterError, did_you_mean
 from merlinkit.models.registry import check_model
+from merlinkit.pipeline.engine_config import EngineConfig
 from merlinkit.pipeline.features import features_graph
 from merlinkit.pipeline.sections import as_mapping, build
 from merlinkit.training.config import TrainerConfig
@@ -22,7 +21,6 @@ from merlinkit.workflow.graph import Node
 
 __all__ = [
     "DatasetConfig",
-    "EngineConfig",
     "GenerateConfig",
     "LoaderConfig",
     "ModelConfig",
@@ -63,33 +61,6 @@ class DatasetConfig:
     user: str | None = None
     item: str | None = None
     time: str | None = None
-
-
-@dataclass(frozen=True)
-class EngineConfig:
-    """Where plans run, and how files are written: see `ParquetOutput`."""
-
-    name: str = "cpu"
-    codec: Codec = "zstd"
-    level: int = 1
-    row_group_rows: int = DEFAULT_ROW_GROUP_ROWS
-    rows_per_file: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.name not in ENGINES:
-            raise ConfigError(
-                f"engine.name: no engine {self.name!r}.{did_you_mean(str(self.name), ENGINES)} "
-                f"There are: {', '.join(ENGINES)}."
-            )
-        try:
-            _ = self.output
-        except ParameterError as error:
-            raise ConfigError(f"engine.{error}") from None
-
-    @property
-    def output(self) -> ParquetOutput:
-        """How processed files are written."""
-        return ParquetOutput(self.codec, self.level, self.row_group_rows, self.rows_per_file)
 
 
 @dataclass(frozen=True)

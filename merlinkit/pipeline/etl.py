@@ -7,24 +7,32 @@ import secrets
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from merlinkit.atomic import write_json, write_text
 from merlinkit.data.dataset import Dataset
 from merlinkit.data.failures import data_errors
 from merlinkit.data.manifest import Manifest
 from merlinkit.data.splits import PARTS
-from merlinkit.engine.base import Engine
-from merlinkit.engine.select import get_engine
+from merlinkit.engine.base import Engine, LocalEngine
+from merlinkit.engine.task import Task
 from merlinkit.errors import ArtifactError, DataError
 from merlinkit.pipeline.config import RunConfig
 from merlinkit.pipeline.parts import PartView, as_parquet, split_parts
 from merlinkit.pipeline.run_dir import DATA_SECTIONS, RunDir, fingerprint
-from merlinkit.pipeline.source import open_dataset, source_state
+from merlinkit.pipeline.source import (
+    SOURCE_FILE,
+    open_dataset,
+    require_same_source,
+    source_state,
+)
 from merlinkit.pipeline.stage import Reporter
 from merlinkit.report.profile import build_profile
-from merlinkit.schema import JSONValue
+from merlinkit.schema import JSONValue, Schema
 from merlinkit.workflow.workflow import Workflow
 
 __all__ = ["run_etl"]
@@ -59,34 +67,48 @@ def run_etl(
     str
         Fingerprint of what the result was made from.
     """
-    work = run.work
-    with reporter.stage("ingest", f"ingest {config.dataset.name}") as notes:
-        made_from = fingerprint(
-            {
-                "config": {key: config.raw.get(key) for key in ("dataset", "split", "features")},
-                "seed": config.seed,
-                "output": asdict(config.engine.output),
-                "source": source_state(config.dataset, opened),
-            }
-        )
-        if _is_complete(run, made_from):
-            reporter.progress("processed data of the same configuration is there already")
-            _remove(work)
-            return made_from
-        run.forget_stages(_LATER_STAGES)
-        run.save_config(config.raw, DATA_SECTIONS)
-        dataset = open_dataset(config.dataset, work) if opened is None else opened
-        engine = get_engine(config.engine.name, config.engine.output)
-        with data_errors():
-            rows = as_parquet(dataset, work, engine)
-        notes.rows = rows.num_rows()
-        for message in dict.fromkeys([*dataset.notes, *_dropped(dataset)]):
-            reporter.note(message)
-    _split_fit_transform(config, rows, run, engine, reporter, made_from)
+    source = source_state(config.dataset, opened)
+    made_from = fingerprint(
+        {
+            "config": {key: config.raw.get(key) for key in ("dataset", "split", "features")},
+            "seed": config.seed,
+            "output": asdict(config.engine.output),
+            "source": source,
+        }
+    )
+    if _is_complete(run, made_from):
+        reporter.progress("processed data of the same configuration is there already")
+        _remove(run.work)
+        return made_from
+    require_same_source(run.path, source, overwrite=config.overwrite)
+    run.forget_stages(_LATER_STAGES)
+    run.save_config(config.raw, DATA_SECTIONS)
+    write_json(run.path / SOURCE_FILE, source)
+    with config.engine.open() as engine:
+        if engine.where:
+            reporter.note(engine.where)
+        with reporter.stage("ingest", f"ingest {config.dataset.name}") as notes:
+            rows = _ingest(config, run, engine, reporter, opened)
+            notes.rows = rows.num_rows()
+        _split_fit_transform(config, rows, run, engine, reporter, made_from)
     run.finish_stage("etl", made_from, {"rows": notes.rows})
     # What the next stages need is complete; the rest could only grow stale.
-    _remove(work)
+    _remove(run.work)
     return made_from
+
+
+def _ingest(
+    config: RunConfig, run: RunDir, engine: Engine, reporter: Reporter, opened: Dataset | None
+) -> Dataset:
+    """Return the data set as parquet."""
+    dataset = open_dataset(config.dataset, run.work) if opened is None else opened
+    run.work.mkdir(parents=True, exist_ok=True)
+    engine.require_visible([run.work, *dataset.files[:1]])
+    with data_errors():
+        rows = as_parquet(dataset, run.work, engine)
+    for message in dict.fromkeys([*dataset.notes, *_dropped(dataset)]):
+        reporter.note(message)
+    return rows
 
 
 def _split_fit_transform(
@@ -215,8 +237,20 @@ def _dropped(dataset: Dataset) -> list[str]:
 
 
 def _profile(parts: Mapping[str, PartView], dataset: Dataset, folder: Path, engine: Engine) -> None:
-    with data_errors():
-        profile: Any = build_profile(
-            {part: view.scan() for part, view in parts.items()}, dataset.schema, engine
-        )
+    tasks = [
+        Task(f"profile {view.name}", partial(_profile_part, part, view.scan(), dataset.schema))
+        for part, view in parts.items()
+    ]
+    profile: dict[str, Any] = {"parts": {}, "sample": {}, "columns": []}
+    for part in engine.run(tasks):
+        profile["parts"].update(part["parts"])
+        profile["sample"].update(part["sample"])
+        profile["columns"] += part["columns"]
     write_json(folder / _PROFILE, profile)
+
+
+def _profile_part(
+    part: str, frame: pl.LazyFrame, schema: Schema, engine: LocalEngine
+) -> dict[str, Any]:
+    with data_errors():
+        return build_profile({part: frame}, schema, engine)

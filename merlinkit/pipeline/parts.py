@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +20,8 @@ from merlinkit.data.splits import (
     Split,
     TemporalSplit,
 )
-from merlinkit.engine.base import Engine
+from merlinkit.engine.base import Engine, LocalEngine
+from merlinkit.engine.task import Task
 from merlinkit.schema import Schema
 
 __all__ = ["PartView", "split_parts"]
@@ -102,9 +104,20 @@ def _write_assigned(
     dataset: Dataset, split: Split, engine: Engine, folder: Path, made_from: str
 ) -> Dataset:
     continue_folder(folder, made_from)
-    sources = dataset.scan_files() if split.row_local else iter([("all", dataset.scan())])
-    for index, (_, frame) in enumerate(sources):
+    sources = dataset.scan_files() if split.row_local else iter([(dataset.name, dataset.scan())])
+    tasks = []
+    for index, (name, frame) in enumerate(sources):
         path = folder / f"part-{index:05d}.parquet"
         if not path.exists():  # files appear whole or not at all
-            engine.sink(split.assign(frame, dataset.schema, engine.dialect), path)
+            work = partial(_assign, split, frame, dataset.schema, path)
+            tasks.append(Task(f"split {name}", work))
+    for _ in engine.run(tasks):
+        pass
     return Dataset(folder, name=dataset.name)
+
+
+def _assign(
+    split: Split, frame: pl.LazyFrame, schema: Schema, path: Path, engine: LocalEngine
+) -> None:
+    with data_errors():
+        engine.sink(split.assign(frame, schema, engine.dialect), path)

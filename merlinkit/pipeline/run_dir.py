@@ -210,6 +210,7 @@ def clear(path: Path) -> None:
         "metrics.json",
         "profile.json",
         "report.html",
+        "source.json",
         CONFIG,
     ):
         entry = path / name

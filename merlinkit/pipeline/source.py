@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from merlinkit.data.dataset import Dataset
 from merlinkit.data.providers import movielens_100k
 from merlinkit.data.synthetic import preset_of, write
+from merlinkit.errors import RunDirError
 from merlinkit.pipeline.config import DatasetConfig
 from merlinkit.schema import Schema
 
-__all__ = ["open_dataset", "peek_schema", "source_state"]
+__all__ = ["SOURCE_FILE", "open_dataset", "peek_schema", "require_same_source", "source_state"]
+
+SOURCE_FILE = "source.json"
+"""What the files of the data were like when a run directory was begun."""
 
 
 def open_dataset(config: DatasetConfig, work: Path) -> Dataset:
@@ -52,6 +57,43 @@ def peek_schema(config: DatasetConfig) -> tuple[Schema, int | None]:
         return schema, config.synthetic.rows
     dataset = open_dataset(config, Path())
     return dataset.schema, dataset.num_rows()
+
+
+def require_same_source(folder: Path, found: Any, *, overwrite: bool) -> None:
+    """Raise if the files of the data are not those that a run directory was begun with.
+
+    Parameters
+    ----------
+    folder
+        The run directory.
+    found
+        What `source_state` returned just now.
+    overwrite
+        Whether what was made of the other files may be replaced.
+
+    Raises
+    ------
+    RunDirError
+        Naming the files that changed, came or went.
+    """
+    try:
+        known = json.loads((folder / SOURCE_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    if overwrite or known == found or not (isinstance(known, list) and isinstance(found, list)):
+        return
+    before = {name: state for name, *state in known}
+    now = {name: state for name, *state in found}
+    changes = [f"{name} is gone" for name in before if name not in now]
+    changes += [f"{name} is new" for name in now if name not in before]
+    changes += [
+        f"{name} changed" for name, state in now.items() if before.get(name, state) != state
+    ]
+    more = "" if len(changes) <= 5 else f", and {len(changes) - 5} more"
+    raise RunDirError(
+        f"run_dir {folder} was made from other data: {', '.join(changes[:5])}{more}; choose "
+        "another run_dir, or set overwrite=true to make it again"
+    )
 
 
 def source_state(config: DatasetConfig, dataset: Dataset | None) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from merlinkit.data.manifest import Manifest
 from merlinkit.data.splits import PARTS
-from merlinkit.engine.select import get_engine
+from merlinkit.engine.cpu import CpuEngine
 from merlinkit.errors import ArtifactError, RunDirError
 from merlinkit.pipeline.checks import check_processed, check_target, note_of_scale
 from merlinkit.pipeline.config import RunConfig
@@ -132,7 +132,8 @@ def _damage(checkpoints: Path, *, done: bool) -> str | None:
 
 def _check_data(config: RunConfig, run: RunDir, schema: Schema, reporter: Reporter) -> None:
     check_model_columns(schema)
-    engine = get_engine(config.engine.name)
+    # Training is in this process, and so are its checks.
+    engine = CpuEngine()
     check_target(schema, run.data("train"), engine)
     for part in PARTS:
         check_processed(schema, run.data(part), part, engine)

@@ -12,6 +12,7 @@ from merlinkit.errors import RunDirError
 from merlinkit.events import EventLog
 from merlinkit.pipeline.config import RunConfig, read_config
 from merlinkit.pipeline.console import Console
+from merlinkit.pipeline.engine_config import EngineConfig
 from merlinkit.pipeline.etl import run_etl
 from merlinkit.pipeline.evaluate import run_evaluate
 from merlinkit.pipeline.preflight import preflight
@@ -189,7 +190,7 @@ def _require_same_run(config: RunConfig, sections: Sequence[str]) -> None:
     differing = [
         name
         for name in sections
-        if (trained or name not in MODEL_SECTIONS) and saved.get(name) != config.raw.get(name)
+        if (trained or name not in MODEL_SECTIONS) and _differ(name, saved, config.raw)
     ]
     if not differing:
         return
@@ -207,6 +208,13 @@ def _require_same_run(config: RunConfig, sections: Sequence[str]) -> None:
         "run_dir, call it with the same configuration to continue it, or set overwrite=true to "
         f"delete {'its model; the processed data stays' if keeps_data else 'it'}"
     )
+
+
+def _differ(section: str, saved: Mapping[str, Any], raw: Mapping[str, Any]) -> bool:
+    """Tell whether a section says something else; where the work is done does not matter."""
+    if section == "engine":
+        return EngineConfig.deciding(saved.get(section)) != EngineConfig.deciding(raw.get(section))
+    return bool(saved.get(section) != raw.get(section))
 
 
 def _with_saved(

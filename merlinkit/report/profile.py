@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from merlinkit.dtypes import dtype_name
-from merlinkit.engine.base import Engine
+from merlinkit.engine.base import LocalEngine
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import ParameterError
 from merlinkit.report.measures import column_summary
@@ -89,7 +89,7 @@ def profile_plans(frame: pl.LazyFrame, schema: Schema, dialect: Dialect) -> list
 def build_profile(
     parts: Mapping[str, pl.LazyFrame],
     schema: Schema,
-    engine: Engine,
+    engine: LocalEngine,
     sample_rows: int = SAMPLE_ROWS,
 ) -> dict[str, JSONValue]:
     """Describe the columns of every part of a data set.

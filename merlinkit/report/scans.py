@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 import polars.selectors as cs
 
-from merlinkit.engine.base import Engine
+from merlinkit.engine.base import LocalEngine
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import SchemaError, did_you_mean
 from merlinkit.report.measures import Kind, kind_of, measures, sampled, simplified
@@ -170,7 +170,7 @@ def _grouped(sources: Sequence[Source]) -> list[list[Source]]:
     return list(groups.values())
 
 
-def count_distinct(sources: Sequence[Source], engine: Engine, budget: int) -> dict[str, int]:
+def count_distinct(sources: Sequence[Source], engine: LocalEngine, budget: int) -> dict[str, int]:
     """Return exact numbers of distinct values by alias, for as many columns as fit.
 
     Parameters
@@ -199,7 +199,7 @@ def count_distinct(sources: Sequence[Source], engine: Engine, budget: int) -> di
     }
 
 
-def take_samples(sources: Sequence[Source], engine: Engine, kept: int) -> dict[str, pl.Series]:
+def take_samples(sources: Sequence[Source], engine: LocalEngine, kept: int) -> dict[str, pl.Series]:
     """Return every n-th value by alias, at most `kept` of a column."""
     plans = [
         group[0]

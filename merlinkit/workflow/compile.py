@@ -19,25 +19,32 @@ from merlinkit.ops.base import State, scratch
 from merlinkit.schema import Schema
 from merlinkit.workflow.graph import Applied, Node, Selection, Source
 
-__all__ = ["Bucket", "Graph", "compile_plan", "resolve"]
+__all__ = ["BUCKET", "Graph", "Route", "compile_plan", "compile_stretch", "resolve"]
 
 NO_STATE = State()
 
+BUCKET = scratch("bucket")
+"""Column with the number of the bucket of a row, where rows are brought together."""
+
 
 @dataclass(frozen=True)
-class Bucket:
-    """One of several parts of the rows, by a hash of the columns whose rows belong together.
+class Route:
+    """The part of a graph that is run.
 
     Parameters
     ----------
-    index
-        Number of the bucket, from 0.
-    count
-        Number of buckets.
+    order
+        The operators, in the order in which they run.
+    wanted
+        Where the columns are made that come out, by the name that they come out with.
+    boundaries
+        Places in the order before which rows must be brought together by a key, so that each
+        operator from there on finds all rows of a value in one frame.
     """
 
-    index: int
-    count: int
+    order: tuple[Applied, ...]
+    wanted: Mapping[str, Source]
+    boundaries: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -122,18 +129,22 @@ class Graph:
         names = node.operator.rows_together(self.inputs(node))
         return None if names is None else [self.sources(node)[name] for name in names]
 
-    def bucketed(self, order: Sequence[Applied]) -> Applied | None:
-        """Return the operator before which rows may be cut into buckets; None if rows are alone.
+    def route(self, until: Applied | None = None) -> Route:
+        """Return the way to the output columns, or to the input columns of an operator."""
+        if until is None:
+            return self.route_of(self.order, self.outputs())
+        return self.route_of(self.before(until), self.sources(until))
 
-        It is the first of the last operators that need the same rows together.
-        """
-        together = [node for node in order if self.key(node) is not None]
-        first = None
-        for node in reversed(together):
-            if first is not None and self.key(node) != self.key(first):
-                break
-            first = node
-        return first
+    def route_of(self, order: Sequence[Applied], wanted: Mapping[str, Source]) -> Route:
+        """Return the way to some columns through some operators."""
+        boundaries: list[int] = []
+        current: list[Source] | None = None
+        for index, node in enumerate(order):
+            key = self.key(node)
+            if key is not None and key != current:
+                boundaries.append(index)
+                current = key
+        return Route(tuple(order), dict(wanted), tuple(boundaries))
 
     def before(self, node: Applied) -> list[Applied]:
         """Return the operators that must have run before one: its own and those on rows."""
@@ -278,9 +289,8 @@ def compile_plan(
     *,
     until: Applied | None = None,
     training: bool = False,
-    bucket: Bucket | None = None,
 ) -> pl.LazyFrame:
-    """Return the plan that applies a graph to a frame.
+    """Return the one plan that applies a graph to a frame with all rows.
 
     Parameters
     ----------
@@ -296,48 +306,76 @@ def compile_plan(
         Stop before this operator and return its input columns, instead of the output columns.
     training
         Whether a model is trained on the rows; see `Operator.transform_training`.
-    bucket
-        Work on this part of the rows only, cut where `Graph.bucketed` says.
     """
-    if until is None:
-        order = list(graph.order)
-        wanted = graph.outputs()
-    else:
-        order = graph.before(until)
-        wanted = graph.sources(until)
-    wide = _WideFrame(frame, order, wanted, graph)
-    cut = None if bucket is None else graph.bucketed(order)
-    for index, node in enumerate(order):
-        if bucket is not None and node is cut:
-            wide.keep(bucket, node, dialect)
+    route = graph.route(until)
+    return compile_stretch(graph, route, frame, states, dialect, training=training)
+
+
+def compile_stretch(
+    graph: Graph,
+    route: Route,
+    frame: pl.LazyFrame,
+    states: Mapping[Node, State],
+    dialect: Dialect,
+    *,
+    training: bool,
+    start: int = 0,
+    stop: int | None = None,
+    buckets: int = 1,
+) -> pl.LazyFrame:
+    """Return the plan that runs some operators of a route.
+
+    Parameters
+    ----------
+    graph, frame, states, dialect, training
+        As for `compile_plan`.
+    route
+        The route.
+    start
+        The first operator. If it is not the first of the route, the frame holds what the stretch
+        before it gave.
+    stop
+        The operator before which to stop, one of the route's boundaries. The plan then gives the
+        columns that are needed further on, and `BUCKET`. With None it gives those that are wanted.
+    buckets
+        Number of buckets.
+    """
+    wide = _WideFrame(frame, route, graph)
+    if start == 0:
+        wide.keep_needed()
+    for index in range(start):
+        wide.skip(index, route.order[index])
+    for index in range(start, len(route.order) if stop is None else stop):
+        node = route.order[index]
         wide.apply(index, node, states.get(node, NO_STATE), dialect, training)
+    if stop is not None:
+        return wide.with_bucket(stop, route.order[stop], buckets, dialect)
     return wide.frame.select(
-        pl.col(wide.place[source]).alias(name) for name, source in wanted.items()
+        pl.col(wide.place[source]).alias(name) for name, source in route.wanted.items()
     )
 
 
 class _WideFrame:
     """The one frame on which a graph runs, and where in it each column is."""
 
-    def __init__(
-        self,
-        frame: pl.LazyFrame,
-        order: Sequence[Applied],
-        wanted: Mapping[str, Source],
-        graph: Graph,
-    ) -> None:
+    def __init__(self, frame: pl.LazyFrame, route: Route, graph: Graph) -> None:
         self.graph = graph
         # The last step that reads a column; the end of all for what comes out.
         self.last_use: dict[Source, int] = {}
-        for index, node in enumerate(order):
+        for index, node in enumerate(route.order):
             for source in graph.sources(node).values():
                 self.last_use[source] = index
-        for source in wanted.values():
-            self.last_use[source] = len(order)
+        for source in route.wanted.values():
+            self.last_use[source] = len(route.order)
         raw = [name for producer, name in self.last_use if producer is None]
-        self.frame = frame.select(raw)
+        self.frame = frame
         self.place: dict[Source, str] = {(None, name): name for name in raw}
         self._spares = 0
+        self._skips = False
+
+    def keep_needed(self) -> None:
+        """Drop the columns of the data that nobody reads."""
+        self.frame = self.frame.select(self.place.values())
 
     def _free(self, name: str, keep: Source | None, index: int) -> None:
         """Move the column that stands under a name elsewhere, unless nobody needs it any more."""
@@ -349,42 +387,66 @@ class _WideFrame:
                 continue
             self._spares += 1
             spare = scratch(f"{self._spares}_{name}")
-            self.frame = self.frame.with_columns(pl.col(name).alias(spare))
+            self._copy(name, spare)
             self.place[source] = spare
 
-    def keep(self, bucket: Bucket, node: Applied, dialect: Dialect) -> None:
-        """Keep the rows of one bucket, by the first column whose rows the operator needs."""
+    def _copy(self, name: str, into: str) -> None:
+        if not self._skips:
+            self.frame = self.frame.with_columns(pl.col(name).alias(into))
+
+    def with_bucket(self, stop: int, node: Applied, buckets: int, dialect: Dialect) -> pl.LazyFrame:
+        """Return the columns needed from an operator on, and the bucket by what it needs together.
+
+        The bucket is that of the hash of the first column of the key; nulls belong together too.
+        """
         key = self.graph.key(node)
         assert key is not None
-        if not key:
-            # All rows belong together.
-            self.frame = self.frame.filter(pl.lit(bucket.index == 0))
-            return
-        place = self.place[key[0]]
-        dtype = self.frame.collect_schema()[place]
-        # Nulls belong together as well.
-        hashed = dialect.hash64(pl.col(place), dtype).fill_null(0)
-        self.frame = self.frame.filter(hashed % bucket.count == bucket.index)
+        bucket = pl.lit(0, dtype=pl.Int32)
+        if key:
+            place = self.place[key[0]]
+            dtype = self.frame.collect_schema()[place]
+            hashed = dialect.hash64(pl.col(place), dtype).fill_null(0)
+            bucket = (hashed % buckets).cast(pl.Int32)
+        needed = dict.fromkeys(
+            place for source, place in self.place.items() if self.last_use.get(source, -1) >= stop
+        )
+        return self.frame.select(*needed, bucket.alias(BUCKET))
+
+    def skip(self, index: int, node: Applied) -> None:
+        """Note where columns are after an operator that an earlier stretch has run."""
+        self._skips = True
+        self._enter(index, node)
+        self._leave(node)
+        self._skips = False
 
     def apply(
         self, index: int, node: Applied, state: State, dialect: Dialect, training: bool
     ) -> None:
         """Run one operator on the frame."""
+        self._enter(index, node)
         inputs = self.graph.inputs(node)
+        apply = node.operator.transform_training if training else node.operator.transform
+        self.frame = apply(self.frame, inputs, state, dialect)
+        self._leave(node)
+
+    def _enter(self, index: int, node: Applied) -> None:
+        """Put the inputs of an operator under their names."""
         sources = self.graph.sources(node)
-        outputs = self.graph.schemas[node].names
         for name, source in sources.items():
             needed_later = self.last_use[source] > index
             # In place when this is the last to read it and it already has the right name.
             in_place = self.place[source] == name and not needed_later
             self._free(name, source if in_place else None, index)
             if self.place[source] != name:
-                self.frame = self.frame.with_columns(pl.col(self.place[source]).alias(name))
-        for name in outputs:
+                self._copy(self.place[source], name)
+        for name in self.graph.schemas[node].names:
             if name not in sources:
                 self._free(name, None, index)
-        apply = node.operator.transform_training if training else node.operator.transform
-        self.frame = apply(self.frame, inputs, state, dialect)
+
+    def _leave(self, node: Applied) -> None:
+        """Note where the outputs of an operator are, and what it wrote over."""
+        sources = self.graph.sources(node)
+        outputs = self.graph.schemas[node].names
         consumed = [
             source for source, place in self.place.items() if place in sources or place in outputs
         ]

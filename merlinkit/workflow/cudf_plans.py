@@ -73,7 +73,7 @@ def cudf_plans(
         source = compile_plan(graph, frame, states, dialect, until=node)
         step = f"fit {node.operator!r} on {', '.join(inputs.names)}"
         statistics = node.operator.statistics(source, inputs, dialect)
-        together = graph.bucketed(graph.before(node)) is not None
+        together = bool(graph.route(node).boundaries)
         for name, plan in statistics.items():
             reason = BUCKET_REASON if together else None
             plans.append(CudfPlan(step, f"statistics of '{name}'", plan, reason))
@@ -87,7 +87,7 @@ def cudf_plans(
             plans.append(CudfPlan(step, f"state of '{name}'", plan, DISTINCT_REASON))
         for name, plan in merged.items():
             plans.append(CudfPlan(step, f"merge of '{name}'", plan, DISTINCT_REASON))
-    reason = None if graph.bucketed(graph.order) is None else BUCKET_REASON
+    reason = BUCKET_REASON if graph.route().boundaries else None
     differs = any(
         type(node.operator).transform_training is not Operator.transform_training
         for node in graph.order

@@ -25,7 +25,7 @@ class PartRecords:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._target = folder
+        self.folder = folder
         self._records = folder / _FOLDER
         self._records.mkdir(exist_ok=True)
 
@@ -34,7 +34,7 @@ class PartRecords:
         try:
             record = json.loads(self._path(index).read_text(encoding="utf-8"))
             entries = [FileEntry(**entry) for entry in record]
-            whole = all((self._target / each.name).stat().st_size == each.bytes for each in entries)
+            whole = all((self.folder / each.name).stat().st_size == each.bytes for each in entries)
         except (OSError, ValueError, TypeError):
             return None
         return entries if whole else None

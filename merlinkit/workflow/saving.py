@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,9 @@ from merlinkit._version import __version__
 from merlinkit.atomic import atomic_folder, write_json
 from merlinkit.data.failures import folder_errors
 from merlinkit.data.manifest import file_sha256
-from merlinkit.engine.base import Engine
+from merlinkit.engine.base import Engine, LocalEngine
+from merlinkit.engine.select import opened
+from merlinkit.engine.task import Task
 from merlinkit.errors import ArtifactError, MerlinkitError, RunDirError
 from merlinkit.ops.base import State, Table
 from merlinkit.ops.categorify import Categorify
@@ -47,7 +50,7 @@ def save_workflow(
     data: Schema,
     states: Mapping[Node, State],
     removed: frozenset[str],
-    engine: Engine,
+    engine: str | Engine,
 ) -> None:
     """Write a fitted workflow into a folder, which appears whole or not at all."""
     folder = folder.resolve()
@@ -58,16 +61,20 @@ def save_workflow(
     nodes = list(output.ancestors())
     graph = resolve(output, data, states)
     number = {node: index for index, node in enumerate(nodes)}
-    with folder_errors(folder), atomic_folder(folder) as temporary:
+    with opened(engine) as chosen, folder_errors(folder), atomic_folder(folder) as temporary:
         (temporary / TABLES).mkdir()
         saved_states: dict[str, JSONValue] = {}
+        writing = [
+            Task(
+                f"saving '{name}'",
+                partial(_save_table, table, temporary / TABLES / f"{number[node]}-{index}.parquet"),
+            )
+            for node, state in states.items()
+            for index, (name, table) in enumerate(state.tables.items())
+        ]
+        written = chosen.run(writing)
         for node, state in states.items():
-            tables: dict[str, JSONValue] = {}
-            for index, (name, table) in enumerate(state.tables.items()):
-                file = f"{number[node]}-{index}.parquet"
-                path = temporary / TABLES / file
-                rows = engine.sink(table.frame, path)
-                tables[name] = {"file": file, "rows": rows, "sha256": file_sha256(path)}
+            tables: dict[str, JSONValue] = {name: next(written) for name in state.tables}
             saved_states[str(number[node])] = {"values": dict(state.values), "tables": tables}
         content: dict[str, JSONValue] = {
             "format": WORKFLOW_FORMAT,
@@ -79,6 +86,11 @@ def save_workflow(
             "states": saved_states,
         }
         write_json(temporary / WORKFLOW_FILE, {**content, DIGEST: _digest(content)})
+
+
+def _save_table(table: Table, path: Path, engine: LocalEngine) -> dict[str, JSONValue]:
+    rows = engine.sink(table.frame, path)
+    return {"file": path.name, "rows": rows, "sha256": file_sha256(path)}
 
 
 def _digest(content: Mapping[str, JSONValue]) -> str:

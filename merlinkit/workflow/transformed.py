@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 
 from merlinkit.atomic import atomic_folder, resumable_folder
+from merlinkit.data.coerce import RowSource
 from merlinkit.data.failures import data_error, folder_errors
 from merlinkit.data.hive import check_partitions
 from merlinkit.data.manifest import MANIFEST, FileEntry, Manifest, file_sha256
 from merlinkit.data.part_files import write_part
-from merlinkit.engine.base import Engine
+from merlinkit.engine.base import Engine, LocalEngine
 from merlinkit.engine.parquet_output import Codec, ParquetOutput
+from merlinkit.engine.select import dialect_of, opened
+from merlinkit.engine.shared import Shared
+from merlinkit.engine.task import Task
 from merlinkit.errors import RunDirError
 from merlinkit.schema import JSONValue, Schema
+from merlinkit.workflow.backward import Backward
 from merlinkit.workflow.part_records import PartRecords
+from merlinkit.workflow.pieces import Piece, file_pieces
+from merlinkit.workflow.program import Program, bring_together
 
 __all__ = ["Transformed"]
+
+
+_TOGETHER = "_together"
 
 
 class Transformed:
@@ -29,34 +42,35 @@ class Transformed:
     ----------
     schema
         Columns of the result.
-    plan
-        Plan of the whole result.
-    parts
-        Plans of the result for each file of the data, by name.
+    rows
+        The data.
+    program
+        What is done with it.
     engine
-        Where the plans run.
+        Where it is done: an engine, or the name of one that is made and closed for each use.
     """
 
     def __init__(
         self,
         schema: Schema,
-        plan: pl.LazyFrame,
-        parts: Callable[[], Iterator[tuple[str, pl.LazyFrame]]],
-        engine: Engine,
+        rows: RowSource,
+        program: Program | Backward,
+        engine: str | Engine,
     ) -> None:
         self.schema = schema
-        self._plan = plan
-        self._parts = parts
+        self._rows = rows
+        self._program = program
         self._engine = engine
 
     def lazy(self) -> pl.LazyFrame:
         """Return the plan."""
-        return self._plan
+        return self._program.plan(self._rows.scan(), dialect_of(self._engine))
 
     def collect(self) -> pl.DataFrame:
         """Return the result in memory."""
         try:
-            return self._engine.collect([self._plan])[0]
+            with opened(self._engine) as engine:
+                return engine.collect([self.lazy()])[0]
         except pl.exceptions.PolarsError as error:
             raise data_error("the data cannot be transformed", error) from error
 
@@ -112,7 +126,6 @@ class Transformed:
         DataError
             If a file of the data cannot be read or converted.
         """
-        output = self._output(codec, row_group_rows, rows_per_file, partition_by)
         target = Path(folder).resolve()
         if target.is_dir() and not overwrite and any(target.iterdir()):
             raise RunDirError(f"{target} is there already; choose another folder, or overwrite it")
@@ -120,42 +133,77 @@ class Transformed:
             raise RunDirError(
                 f"{target} holds files that are not processed data; choose a new or empty folder"
             )
-        entries: list[FileEntry] = []
         place = atomic_folder(target) if resume is None else resumable_folder(target, resume)
-        with folder_errors(target), place as temporary:
-            done = PartRecords(temporary)
-            for index, (name, plan) in enumerate(self._parts()):
-                written = done.read(index)
-                if written is None:
-                    try:
-                        name_of_part = f"part-{index:05d}"
-                        written = write_part(plan, temporary, name_of_part, self._engine, output)
-                    except pl.exceptions.PolarsError as error:
-                        raise data_error(f"{name} cannot be transformed", error) from error
-                    done.write(index, written)
-                entries += written
-                if progress is not None and written:
-                    progress(f"{name}: {sum(entry.rows for entry in written):,} rows")
-            if not entries:
-                # One file without rows, so that the types can be read from the data.
-                path = temporary / "part-00000.parquet"
-                self.schema.empty_frame().write_parquet(path)
-                entries.append(FileEntry(path.name, 0, path.stat().st_size, file_sha256(path)))
-            done.clear()
+        with opened(self._engine) as engine, folder_errors(target), place as temporary:
+            output = self._output(engine, codec, row_group_rows, rows_per_file, partition_by)
+            engine.require_visible([temporary])
+            entries = self._write(temporary, engine, output, progress)
             self.schema.save(temporary / "schema.json")
             rows = sum(entry.rows for entry in entries)
             manifest = Manifest(rows, tuple(entries), self.schema, details or {})
             manifest.save(temporary)
         return manifest
 
+    def _write(
+        self,
+        folder: Path,
+        engine: Engine,
+        output: ParquetOutput,
+        progress: Callable[[str], None] | None,
+    ) -> list[FileEntry]:
+        """Write what is not there yet, and return all files in the order of the rows."""
+        program = Shared(self._program)
+        pieces, are_buckets = self._pieces(program, folder, engine)
+        records = PartRecords(folder)
+        done = [records.read(index) for index in range(len(pieces))]
+        tasks = engine.run(
+            Task(
+                f"transform {piece.name}",
+                partial(_write_piece, program, piece, are_buckets, index, records, output),
+            )
+            for index, piece in enumerate(pieces)
+            if done[index] is None
+        )
+        entries: list[FileEntry] = []
+        for piece, written in zip(pieces, done, strict=True):
+            if written is None:
+                written = next(tasks)
+            entries += written
+            if progress is not None and written:
+                progress(f"{piece.name}: {sum(entry.rows for entry in written):,} rows")
+        if not entries:
+            # One file without rows, so that the types can be read from the data.
+            path = folder / "part-00000.parquet"
+            self.schema.empty_frame().write_parquet(path)
+            entries.append(FileEntry(path.name, 0, path.stat().st_size, file_sha256(path)))
+        records.clear()
+        shutil.rmtree(folder / _TOGETHER, ignore_errors=True)
+        return entries
+
+    def _pieces(
+        self, program: Shared[Program | Backward], folder: Path, engine: Engine
+    ) -> tuple[list[Piece], bool]:
+        """Return what is transformed on its own: files, or buckets, which the last step takes."""
+        files = file_pieces(self._rows)
+        if isinstance(program.value, Backward) or program.value.steps == 1:
+            return files, False
+        buckets = bring_together(
+            cast("Shared[Program]", program), files, folder / _TOGETHER, engine, self._rows.name
+        )
+        if buckets is not None:
+            return buckets, True
+        # Rows that belong together may come from any file.
+        return [Piece(self._rows.name, self._rows.scan())], False
+
     def _output(
         self,
+        engine: Engine,
         codec: Codec | None,
         row_group_rows: int | None,
         rows_per_file: int | None,
         partition_by: str | Sequence[str],
     ) -> ParquetOutput:
-        output = self._engine.output
+        output = engine.output
         if codec is not None:
             output = replace(output, codec=codec)
         if row_group_rows is not None:
@@ -165,3 +213,26 @@ class Transformed:
         output = replace(output, partition_by=partition_by)
         check_partitions(output.partition_by, self.schema)
         return output
+
+
+def _write_piece(
+    program: Shared[Program | Backward],
+    piece: Piece,
+    is_bucket: bool,
+    index: int,
+    records: PartRecords,
+    output: ParquetOutput,
+    engine: LocalEngine,
+) -> list[FileEntry]:
+    """Transform a piece, write it, and note that it is done."""
+    steps = program.value
+    try:
+        if is_bucket and isinstance(steps, Program):
+            plan = steps.last(piece.frame, engine.dialect)
+        else:
+            plan = steps.plan(piece.frame, engine.dialect)
+        written = write_part(plan, records.folder, f"part-{index:05d}", engine, output)
+    except pl.exceptions.PolarsError as error:
+        raise data_error(f"{piece.name} cannot be transformed", error) from error
+    records.write(index, written)
+    return written

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import polars as pl
 
-from merlinkit.data.coerce import DatasetLike, as_rows
+from merlinkit.data.coerce import DatasetLike, RowSource, as_rows
 from merlinkit.data.failures import data_error
 from merlinkit.dtypes import dtype_name
 from merlinkit.engine.base import Engine
-from merlinkit.engine.select import get_engine
+from merlinkit.engine.select import dialect_of, opened
 from merlinkit.errors import MerlinkitError, SchemaError, did_you_mean
-from merlinkit.ops.base import State, scratch
+from merlinkit.ops.base import State
 from merlinkit.schema import Schema
-from merlinkit.workflow.buckets import buckets_of
-from merlinkit.workflow.compile import NO_STATE, Bucket, Graph, compile_plan, resolve
+from merlinkit.workflow.backward import Backward
+from merlinkit.workflow.compile import NO_STATE, Graph, resolve
 from merlinkit.workflow.fit import fit_states
 from merlinkit.workflow.graph import (
     Applied,
@@ -26,6 +29,7 @@ from merlinkit.workflow.graph import (
     as_node,
     selected_names,
 )
+from merlinkit.workflow.program import Program
 from merlinkit.workflow.saving import load_workflow, save_workflow
 from merlinkit.workflow.transformed import Transformed
 
@@ -143,43 +147,65 @@ class Workflow:
             Itself. Fitting again forgets what was learned before.
         """
         dataset = as_rows(data, needed=selected_names(self.output))
-        try:
-            states = fit_states(
-                self.output,
-                dataset.schema,
-                dataset.scan(),
-                get_engine(engine),
-                None if work_dir is None else Path(work_dir),
-                progress,
-            )
-        except pl.exceptions.PolarsError as error:
-            raise data_error(f"{dataset.name} cannot be fitted on", error) from error
+        with opened(engine) as chosen:
+            states = self._fitted(dataset.schema, dataset, chosen, work_dir, progress)
         self._states = states
         self._data = dataset.schema
         self._removed = frozenset()
         return self
 
+    def _fitted(
+        self,
+        schema: Schema,
+        rows: RowSource,
+        engine: Engine,
+        work_dir: str | Path | None,
+        progress: Callable[[str], None] | None,
+        inputs: tuple[pl.Expr, ...] | None = None,
+        known: Mapping[Node, State] | None = None,
+    ) -> dict[Node, State]:
+        """Return what the operators learn; see `fit_states`."""
+        if work_dir is None and engine.workers > 1:
+            # What several processes learn has to be where each of them finds it.
+            work_dir = tempfile.mkdtemp(prefix="merlinkit-")
+            weakref.finalize(self, shutil.rmtree, work_dir, ignore_errors=True)
+        folder = None if work_dir is None else Path(work_dir)
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            engine.require_visible([folder])
+        try:
+            return fit_states(
+                self.output,
+                schema,
+                rows,
+                engine,
+                folder,
+                progress,
+                inputs=inputs,
+                known=known,
+            )
+        except pl.exceptions.PolarsError as error:
+            raise data_error(f"{rows.name} cannot be fitted on", error) from error
+
     # -- apply --------------------------------------------------------------------------------
 
     def plan(
-        self,
-        frame: pl.LazyFrame,
-        engine: str | Engine = "cpu",
-        *,
-        training: bool = False,
-        bucket: Bucket | None = None,
+        self, frame: pl.LazyFrame, engine: str | Engine = "cpu", *, training: bool = False
     ) -> pl.LazyFrame:
         """Return the plan that transforms a frame; its columns are checked against the fit."""
         data = Schema.from_polars(frame.collect_schema())
+        return self._program(data, training).plan(frame, dialect_of(engine))
+
+    def _program(self, data: Schema, training: bool) -> Program:
+        """Return what transforms data of a schema, which is checked against the fit."""
         graph = self.graph()
-        frame = frame.select(self._casts(data))
-        frame = frame.with_columns(
-            # What was removed flows through as null; nothing that is made from it comes out.
+        # What was removed flows through as null; nothing that is made from it comes out.
+        removed = [
             pl.lit(None, dtype=self._require_fit()[name].polars_dtype).alias(name)
             for name in sorted(self._removed & graph.data_columns())
-        )
-        dialect = get_engine(engine).dialect
-        return compile_plan(graph, frame, self._states, dialect, training=training, bucket=bucket)
+        ]
+        inputs = (*self._casts(data), *removed)
+        return Program(graph, graph.route(), self._states, training, inputs)
 
     def _casts(self, data: Schema) -> list[pl.Expr]:
         """Return the columns that are read, in the data types that they had at fit."""
@@ -233,22 +259,8 @@ class Workflow:
             If a column is missing or has another data type than at fit.
         """
         dataset = as_rows(data, self.input_schema)
-        chosen = get_engine(engine)
-        graph = self.graph()
-
-        def parts() -> Iterator[tuple[str, pl.LazyFrame]]:
-            if graph.bucketed(graph.order) is None:
-                for name, frame in dataset.scan_files():
-                    yield name, self.plan(frame, chosen, training=training)
-                return
-            # Rows that belong together may come from any file.
-            whole = dataset.scan()
-            for bucket in buckets_of(whole, chosen):
-                name = f"bucket {bucket.index + 1} of {bucket.count} of {dataset.name}"
-                yield name, self.plan(whole, chosen, training=training, bucket=bucket)
-
-        plan = self.plan(dataset.scan(), chosen, training=training)
-        return Transformed(self.output_schema, plan, parts, chosen)
+        program = self._program(dataset.schema, training)
+        return Transformed(self.output_schema, dataset, program, engine)
 
     def fit_transform(self, data: DatasetLike, engine: str | Engine = "cpu") -> Transformed:
         """Fit on data and return the same data transformed, as rows to train a model on."""
@@ -289,24 +301,16 @@ class Workflow:
         """
         schema = self._require_fit()
         dataset = as_rows(data, self.input_schema)
-        chosen = get_engine(engine)
         if self._removed:
             raise MerlinkitError(
                 f"the workflow was made without {', '.join(sorted(self._removed))}; update the "
                 "one that it was made from"
             )
-        try:
-            self._states = fit_states(
-                self.output,
-                schema,
-                dataset.scan().select(self._casts(dataset.schema)),
-                chosen,
-                None if work_dir is None else Path(work_dir),
-                progress,
-                self._states,
+        inputs = tuple(self._casts(dataset.schema))
+        with opened(engine) as chosen:
+            self._states = self._fitted(
+                schema, dataset, chosen, work_dir, progress, inputs, self._states
             )
-        except pl.exceptions.PolarsError as error:
-            raise data_error(f"{dataset.name} cannot be fitted on", error) from error
         return self
 
     # -- back ---------------------------------------------------------------------------------
@@ -327,45 +331,10 @@ class Workflow:
         through as they are.
         """
         dataset = as_rows(data)
-        chosen = get_engine(engine)
-
-        def back(frame: pl.LazyFrame) -> pl.LazyFrame:
-            return self._inverse_plan(frame, chosen)
-
-        def parts() -> Iterator[tuple[str, pl.LazyFrame]]:
-            for name, frame in dataset.scan_files():
-                yield name, back(frame)
-
-        plan = back(dataset.scan())
-        return Transformed(Schema.from_polars(plan.collect_schema()), plan, parts, chosen)
-
-    def _inverse_plan(self, frame: pl.LazyFrame, engine: Engine) -> pl.LazyFrame:
-        graph = self.graph()
-        # Every column is kept aside first, since names of one step may be those of others.
-        aside = {name: scratch(f"inverse_{i}") for i, name in enumerate(frame.collect_schema())}
-        frame = frame.with_columns(pl.col(name).alias(kept) for name, kept in aside.items())
-        results: dict[str, str] = {}
-        for name, kept in aside.items():
-            known = name in graph.output_schema
-            chain, raw = (_invertible_chain(graph, name) if known else None) or ([], [name])
-            places = [kept]
-            for node, before, after in chain:
-                inputs = graph.inputs(node).select(before)
-                frame = frame.with_columns(pl.col(kept).alias(after))
-                frame = node.operator.inverse(frame, inputs, self.state(node), engine.dialect)
-                places = [kept, *(f"{kept}_{index}" for index in range(1, len(before)))]
-                frame = frame.with_columns(
-                    pl.col(column).alias(place)
-                    for column, place in zip(before, places, strict=True)
-                )
-            for column, place in zip(raw, places, strict=True):
-                if column in results:
-                    raise SchemaError(
-                        f"'{name}' would come back as '{column}', and so does another column; "
-                        "leave one of them out"
-                    )
-                results[column] = place
-        return frame.select(pl.col(kept).alias(raw) for raw, kept in results.items())
+        back = Backward(self.graph(), self._states)
+        plan = back.plan(dataset.scan(), dialect_of(engine))
+        schema = Schema.from_polars(plan.collect_schema())
+        return Transformed(schema, dataset, back, engine)
 
     # -- change -------------------------------------------------------------------------------
 
@@ -409,7 +378,7 @@ class Workflow:
             self._require_fit(),
             self._states,
             self._removed,
-            get_engine(engine),
+            engine,
         )
 
     @classmethod
@@ -419,26 +388,3 @@ class Workflow:
 
     def __repr__(self) -> str:
         return f"Workflow({self.output!r})"
-
-
-def _invertible_chain(
-    graph: Graph, name: str
-) -> tuple[list[tuple[Applied, list[str], str]], list[str]] | None:
-    """Return the operators from an output column back to its raw columns, or None.
-
-    Each comes with the names of the columns before it and of the one after it. Only the last, next
-    to the data, may have made its column from several.
-    """
-    chain: list[tuple[Applied, list[str], str]] = []
-    node, after = graph.locate(graph.output, name)
-    while node is not None:
-        origins = node.operator.origins(graph.inputs(node))[after]
-        if not node.operator.invertible or not origins:
-            return None
-        chain.append((node, origins, after))
-        sources = [graph.sources(node)[origin] for origin in origins]
-        if len(origins) > 1:
-            raw = all(producer is None for producer, _ in sources)
-            return (chain, [made for _, made in sources]) if raw else None
-        node, after = sources[0]
-    return chain, [after]

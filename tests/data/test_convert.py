@@ -56,7 +56,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
     engine = Counting()
     # The package exports the function under the name of the module.
     module = sys.modules[convert.__module__]
-    monkeypatch.setattr(module, "get_engine", lambda name: engine)
+    monkeypatch.setattr(module, "CpuEngine", lambda: engine)
     return engine
 
 

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 from merlinkit import Dataset, Workflow, by_tags, ops
 from merlinkit.errors import SchemaError
-from merlinkit.workflow import buckets
+from merlinkit.workflow import program
 from merlinkit.workflow.graph import as_node
 
 
@@ -150,7 +150,7 @@ def test_buckets_give_what_one_frame_gives(graph, files, tmp_path, monkeypatch):
     frame, data = files
     one = Workflow(graph()).fit(frame)
     expected = one.transform(frame, training=True).collect()
-    monkeypatch.setattr(buckets, "BUCKET_ROWS", 50)
+    monkeypatch.setattr(program, "BUCKET_ROWS", 50)
     many = Workflow(graph()).fit(data)
     many.transform(data, training=True).to_parquet(tmp_path / "out")
     found = pl.concat(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from merlinkit.engine.base import Engine
+from merlinkit.engine.base import LocalEngine
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import ParameterError, SchemaError
 from merlinkit.schema import Schema
@@ -47,7 +47,7 @@ class Split(ABC):
         """
 
     @abstractmethod
-    def fit(self, frame: pl.LazyFrame, engine: Engine) -> Split:
+    def fit(self, frame: pl.LazyFrame, engine: LocalEngine) -> Split:
         """Return the split with the constants that it takes from the data.
 
         Parameters

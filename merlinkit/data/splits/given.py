@@ -10,7 +10,7 @@ import polars as pl
 
 from merlinkit.data.splits.base import PART_COLUMN, PARTS, Split, require_free, require_name
 from merlinkit.dtypes import dtype_name
-from merlinkit.engine.base import Engine
+from merlinkit.engine.base import LocalEngine
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import DataError, ParameterError, SchemaError
 from merlinkit.schema import Schema
@@ -112,7 +112,7 @@ class GivenSplit(Split):
         expression: pl.Expr = part.otherwise(pl.lit(None, dtype=pl.String))
         return expression
 
-    def fit(self, frame: pl.LazyFrame, engine: Engine) -> GivenSplit:
+    def fit(self, frame: pl.LazyFrame, engine: LocalEngine) -> GivenSplit:
         """Return the split itself, after a check that every row has a part.
 
         Raises

@@ -10,7 +10,7 @@ import polars as pl
 from merlinkit.data.splits.base import PART_COLUMN, Split, require_free, require_name
 from merlinkit.data.splits.row_hash import hashable_columns, with_row_hash
 from merlinkit.dtypes import dtype_name
-from merlinkit.engine.base import Engine
+from merlinkit.engine.base import LocalEngine
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import DataError, ParameterError, PlanError, SchemaError
 from merlinkit.schema import Column, Schema
@@ -115,7 +115,7 @@ class LeaveLastSplit(Split):
                 )
         return [self.user, self.order_by, *ties]
 
-    def fit(self, frame: pl.LazyFrame, engine: Engine) -> LeaveLastSplit:
+    def fit(self, frame: pl.LazyFrame, engine: LocalEngine) -> LeaveLastSplit:
         """Return the split itself, after a check that every row has a place in the order.
 
         Raises

@@ -6,7 +6,7 @@ import math
 
 import polars as pl
 
-from merlinkit.engine.base import Engine
+from merlinkit.engine.base import LocalEngine
 
 __all__ = ["kth_smallest"]
 
@@ -23,7 +23,7 @@ def kth_smallest(
     smallest: int | float,
     largest: int | float,
     rows: int,
-    engine: Engine,
+    engine: LocalEngine,
 ) -> int | float:
     """Return the value at a position of the sorted column.
 

@@ -10,7 +10,7 @@ import polars as pl
 from merlinkit.data.splits.base import PART_COLUMN, Split, require_fractions, require_free
 from merlinkit.data.splits.row_hash import hashable_columns, with_row_hash
 from merlinkit.dtypes import dtype_name
-from merlinkit.engine.base import Engine
+from merlinkit.engine.base import LocalEngine
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import ParameterError, SchemaError
 from merlinkit.schema import Schema
@@ -95,7 +95,7 @@ class RandomSplit(Split):
                 )
         return list(self.keys)
 
-    def fit(self, frame: pl.LazyFrame, engine: Engine) -> RandomSplit:
+    def fit(self, frame: pl.LazyFrame, engine: LocalEngine) -> RandomSplit:
         """Return the split itself: it takes nothing from the data."""
         return self
 

@@ -17,7 +17,7 @@ from merlinkit.data.splits.base import (
 from merlinkit.data.splits.order_statistics import kth_smallest
 from merlinkit.data.splits.time_stamps import Moment, moment_text, parse_moment, physical_moment
 from merlinkit.dtypes import dtype_name
-from merlinkit.engine.base import Engine
+from merlinkit.engine.base import LocalEngine
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import DataError, ParameterError, SchemaError
 from merlinkit.schema import Schema
@@ -107,7 +107,7 @@ class TemporalSplit(Split):
             )
         return [self.column]
 
-    def fit(self, frame: pl.LazyFrame, engine: Engine) -> TemporalSplit:
+    def fit(self, frame: pl.LazyFrame, engine: LocalEngine) -> TemporalSplit:
         """Return the split with its moments, after a check that every row has a time.
 
         Raises
