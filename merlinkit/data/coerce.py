@@ -15,7 +15,7 @@ __all__ = ["DatasetLike", "RowSource", "as_rows"]
 
 
 class RowSource(Protocol):
-    """Rows as plans, as a whole and file by file. `Dataset` is one."""
+    """Rows as plans, as a whole and in partitions. `Dataset` is one."""
 
     name: str
     schema: Schema
@@ -24,8 +24,8 @@ class RowSource(Protocol):
         """Return one plan of all rows."""
         ...
 
-    def scan_files(self) -> Iterator[tuple[str, pl.LazyFrame]]:
-        """Yield a short name and a plan for each file."""
+    def scan_partitions(self) -> Iterator[tuple[str, pl.LazyFrame]]:
+        """Yield a short name and a plan for each partition, in the order of the rows."""
         ...
 
 
@@ -49,7 +49,7 @@ def as_rows(
         Columns that must be readable: others that are not (structs, intervals) are left out. None
         stands for those of ``expected``, or for all.
     """
-    if hasattr(type(data), "scan_files"):
+    if hasattr(type(data), "scan_partitions"):
         rows: RowSource = data
         return rows
     if expected is None:

@@ -18,6 +18,7 @@ from merlinkit.data.hive import HiveColumns
 from merlinkit.data.jsonl import JsonlReader
 from merlinkit.data.malformed import Malformed
 from merlinkit.data.parquet import ParquetReader
+from merlinkit.data.row_ranges import row_ranges
 from merlinkit.data.sources import Files, resolve_files, short_names
 from merlinkit.data.text_plan import TextReader, text_plan
 from merlinkit.dtypes import DTypeLike, dtype_from_name
@@ -349,6 +350,20 @@ class Dataset:
             yield self._names[0], self._frame.plan
         for index in range(len(self.files)):
             yield self._names[index], self._plan_of([index])
+
+    def scan_partitions(self) -> Iterator[tuple[str, pl.LazyFrame]]:
+        """Yield a name and a plan for each partition: a file, or some rows of a large one.
+
+        Parquet files of more than `PARTITION_ROWS` rows are cut where row groups end, so that
+        several workers share the work, and what is written of them is bounded.
+        """
+        for index, (name, plan) in enumerate(self.scan_files()):
+            ranges = [] if self._parquet is None else row_ranges(self._parquet.files[index])
+            if len(ranges) < 2:
+                yield name, plan
+                continue
+            for start, stop in ranges:
+                yield f"{name} (rows {start:,} to {stop:,})", plan.slice(start, stop - start)
 
     def scan_file(self, index: int) -> pl.LazyFrame:
         """Return the plan of one file, by its place among `files`; of a frame, index 0 is all."""

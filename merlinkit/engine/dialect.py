@@ -45,6 +45,9 @@ class Lookup:
         self.value = value
         self.frame = frame.select(key, value)
         self._in_memory: Pair | Numbered | Indexed | None = None
+        self.expressions: dict[str, pl.Expr] = {}
+        """What a dialect keeps of this table, by the column that is looked up: making an expression
+        that holds a large table takes as long as hashing it."""
 
     def in_memory(self) -> Pair | Numbered | Indexed:
         """Return the table as this process holds it, read once.

@@ -11,7 +11,7 @@ import pyarrow as pa
 import xxhash
 
 from merlinkit.dtypes import dtype_name
-from merlinkit.engine.dialect import HASH_SEED, Dialect, Indexed, Lookup, Numbered
+from merlinkit.engine.dialect import HASH_SEED, Dialect, Indexed, Lookup, Numbered, Pair
 from merlinkit.errors import DataError
 
 __all__ = ["PolarsDialect"]
@@ -119,7 +119,7 @@ class PolarsDialect(Dialect):
     ) -> pl.LazyFrame:
         """Replace values by the table's; keeps row order and streams."""
         return frame.with_columns(
-            _looked_up(pl.col(column), table).alias(into) for column, table, into in wanted
+            _looked_up(column, table).alias(into) for column, table, into in wanted
         )
 
     def join(self, frame: pl.LazyFrame, table: pl.LazyFrame, on: Sequence[str]) -> pl.LazyFrame:
@@ -161,9 +161,14 @@ class PolarsDialect(Dialect):
         )
 
 
-def _looked_up(value: pl.Expr, table: Lookup) -> pl.Expr:
-    """Return the table's value for each key."""
-    held = table.in_memory()
+def _looked_up(column: str, table: Lookup) -> pl.Expr:
+    """Return the table's value for each key in a column; the same expression each time."""
+    if column not in table.expressions:
+        table.expressions[column] = _expression(pl.col(column), table.in_memory())
+    return table.expressions[column]
+
+
+def _expression(value: pl.Expr, held: Pair | Numbered | Indexed) -> pl.Expr:
     if isinstance(held, Numbered):
         # Null for a string that is none of the categories.
         code = value.cast(held.categories, strict=False).to_physical()

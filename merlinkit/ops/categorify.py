@@ -180,7 +180,10 @@ class Categorify(Operator):
         """Return a vocabulary for each column or group of columns."""
         groups = []
         for unit in self.units(inputs):
-            members = tuple(inputs[name] for name in unit)
+            members = tuple(inputs[name] for name in unit if name in inputs)
+            if not members:
+                # On the way back, where only some of the columns are wanted.
+                continue
             for member in members:
                 self._require_encodable(member)
             combination = self.encode_type == "combo" and len(unit) > 1

@@ -7,6 +7,7 @@ import polars as pl
 from merlinkit.pipeline.config import RunConfig
 from merlinkit.schema import Column, Schema
 from merlinkit.workflow.compile import resolve
+from merlinkit.workflow.program import BUCKET_ROWS
 
 __all__ = ["memory_estimate"]
 
@@ -31,13 +32,21 @@ def memory_estimate(
     if rows is not None:
         group = min(group, rows)
     threads = pl.thread_pool_size()
+    where = ""
+    if config.engine.name == "dask":
+        threads, where = config.engine.cluster.threads_each(), "in each worker, "
     out: list[tuple[str, int | None, str]] = [
         (
             "transform",
             2 * width * group * (threads + 2),
-            f"{group:,} rows x {width} bytes, for {threads} threads and what waits to be written",
+            f"{where}{group:,} rows x {width} bytes, for {threads} threads and what waits to be "
+            "written",
         )
     ]
+    if graph.route().boundaries:
+        held = BUCKET_ROWS if rows is None else min(rows, BUCKET_ROWS)
+        how = f"{where}one bucket of {held:,} rows x {width} bytes, twice"
+        out.append(("rows together", 2 * width * held, how))
     widest = max((_bytes(column) for column in read), default=0)
     counted = [
         name
@@ -51,7 +60,8 @@ def memory_estimate(
             (
                 "fit, at most",
                 size,
-                f"the largest of {len(counted)} vocabularies, if each row had a value of its own",
+                f"{where}the largest of {len(counted)} vocabularies, if each row had a value of "
+                "its own",
             )
         )
     processed = sum(_bytes(column) for column in graph.output_schema)

@@ -69,9 +69,9 @@ class PartView:
         """Return one plan of the rows of the part."""
         return self._rows(self._dataset.scan())
 
-    def scan_files(self) -> Iterator[tuple[str, pl.LazyFrame]]:
-        """Yield a plan of the rows of the part in each file."""
-        for name, frame in self._dataset.scan_files():
+    def scan_partitions(self) -> Iterator[tuple[str, pl.LazyFrame]]:
+        """Yield a plan of the rows of the part in each partition."""
+        for name, frame in self._dataset.scan_partitions():
             yield name, self._rows(frame)
 
 
@@ -104,7 +104,9 @@ def _write_assigned(
     dataset: Dataset, split: Split, engine: Engine, folder: Path, made_from: str
 ) -> Dataset:
     continue_folder(folder, made_from)
-    sources = dataset.scan_files() if split.row_local else iter([(dataset.name, dataset.scan())])
+    sources = (
+        dataset.scan_partitions() if split.row_local else iter([(dataset.name, dataset.scan())])
+    )
     tasks = []
     for index, (name, frame) in enumerate(sources):
         path = folder / f"part-{index:05d}.parquet"

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
 
 from merlinkit.engine.plan import is_available, prove
+from merlinkit.engine.polars_dialect import PolarsDialect
 from merlinkit.errors import PlanError
+from merlinkit.ops.base import State
 from merlinkit.pipeline.config import RunConfig, read_config
 from merlinkit.pipeline.console import Console
 from merlinkit.pipeline.memory import memory_estimate
 from merlinkit.pipeline.preflight import check_against_data
-from merlinkit.pipeline.source import peek_schema
+from merlinkit.pipeline.source import Peek, peek
 from merlinkit.schema import Schema
-from merlinkit.workflow.compile import resolve
+from merlinkit.workflow.compile import Graph, Route, compile_plan, resolve
 from merlinkit.workflow.cudf_plans import CudfPlan, cudf_plans, null_frame
-from merlinkit.workflow.fit import levels
+from merlinkit.workflow.fit import levels, reads
+from merlinkit.workflow.graph import Applied, Node
+from merlinkit.workflow.program import BUCKET_ROWS, buckets_for
 from merlinkit.workflow.workflow import Workflow
 
 __all__ = ["ProvedStep", "prove_steps", "show_plan"]
@@ -38,14 +42,19 @@ def show_plan(raw: Mapping[str, Any], console: Console) -> None:
         With everything that would stop the run.
     """
     config = read_config(raw)
-    data, rows = peek_schema(config.dataset)
+    found = peek(config.dataset)
+    data, rows = found.schema, found.rows
     check_against_data(config, data, needs_target=True)
     say = console.print
     size = "unknown number of" if rows is None else f"{rows:,}"
-    say(f"data: {config.dataset.name}, {size} rows, {len(data)} columns", style="bold")
+    say(
+        f"data: {config.dataset.name}, {size} rows in {found.partitions:,} partitions, "
+        f"{len(data)} columns",
+        style="bold",
+    )
     say(f"split: {config.split!r}", markup=False, highlight=False)
     _show_graph(config, data, console)
-    _show_passes(config, data, console)
+    _show_passes(config, found, console)
     say("\noutput columns (domains of encoded columns are learned at fit)", style="bold")
     say(
         repr(Workflow(config.features).fit_schema(data)),
@@ -71,26 +80,87 @@ def _show_graph(config: RunConfig, data: Schema, console: Console) -> None:
         )
 
 
-def _show_passes(config: RunConfig, data: Schema, console: Console) -> None:
+def _show_passes(config: RunConfig, found: Peek, console: Console) -> None:
     console.print("\npasses over the data", style="bold")
+    data = found.schema
     lines = [f"split: reads {', '.join(config.split.columns(data))}"]
-    graph = resolve(config.features, data, {})
-    for index, level in enumerate(levels(config.features, data), start=1):
-        read = sorted(
-            {
-                name
-                for node in level
-                for source in graph.sources(node).values()
-                for name in graph.origins(source)
-            }
-        )
-        learned = "; ".join(
-            f"{node.operator!r} of {', '.join(graph.inputs(node).names)}" for node in level
-        )
-        lines.append(f"fit, level {index}: reads {', '.join(read)} for {learned}")
-    lines.append(f"transform: reads {', '.join(sorted(graph.data_columns()))}, writes parquet")
+    # Fitted on nulls: how often the data is read does not depend on what is learned.
+    states = Workflow(config.features).fit(null_frame(data, 10)).states
+    graph = resolve(config.features, data, states)
+    for number, level in enumerate(levels(config.features, data), start=1):
+        for nodes in reads(graph, level):
+            lines += _gathering(config, graph, nodes, states, found, f"fit, level {number}")
+    lines += _together(graph, graph.route(), found.rows, "transform")
+    where = ""
+    if config.engine.name == "dask":
+        where = ", as many at once as there are workers"
+    written = f"{found.partitions:,} partitions"
+    if graph.route().boundaries and found.rows is not None:
+        written = f"{buckets_for(found.rows):,} buckets"
+    lines.append(
+        f"transform: reads {', '.join(sorted(graph.data_columns()))}, writes parquet for each of "
+        f"{written}{where}"
+    )
     for line in lines:
         console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _gathering(
+    config: RunConfig,
+    graph: Graph,
+    nodes: Sequence[Applied],
+    states: Mapping[Node, State],
+    found: Peek,
+    what: str,
+) -> list[str]:
+    """Say how some operators learn that learn from the same rows."""
+    read = sorted(
+        {
+            name
+            for node in nodes
+            for source in graph.sources(node).values()
+            for name in graph.origins(source)
+        }
+    )
+    frame, dialect = null_frame(found.schema, 10), PolarsDialect()
+    queries = sum(
+        len(
+            node.operator.statistics(
+                compile_plan(graph, frame, states, dialect, until=node, training=True),
+                graph.inputs(node),
+                dialect,
+            )
+        )
+        for node in nodes
+    )
+    learned = "; ".join(
+        f"{node.operator!r} of {', '.join(graph.inputs(node).names)}" for node in nodes
+    )
+    on = "of all rows"
+    if config.engine.name == "dask":
+        on = "of a run of partitions on each worker, merged"
+    counted = "1 query" if queries == 1 else f"{queries} queries"
+    return [
+        *_together(graph, graph.route(nodes[-1]), found.rows, what),
+        f"{what}: {counted}, each of its own columns of {', '.join(read)}, {on}, for {learned}",
+    ]
+
+
+def _together(graph: Graph, route: Route, rows: int | None, what: str) -> list[str]:
+    """Say where rows are brought together for operators that need it, and into how many buckets."""
+    lines = []
+    for boundary in route.boundaries:
+        node = route.order[boundary]
+        names = node.operator.rows_together(graph.inputs(node)) or ["nothing, all together"]
+        key = ", ".join(names)
+        count = "buckets" if rows is None else f"{buckets_for(rows)} buckets"
+        lines.append(
+            f"{what}: brings rows together by {key} for {node.operator!r}, writing all of them "
+            f"into {count} of about {BUCKET_ROWS:,} rows and reading them again"
+            if rows is None or buckets_for(rows) > 1
+            else f"{what}: {node.operator!r} gets all rows in one plan, so few are they"
+        )
+    return lines
 
 
 def _show_memory(config: RunConfig, data: Schema, rows: int | None, console: Console) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from merlinkit.errors import RunDirError
 from merlinkit.pipeline.config import DatasetConfig
 from merlinkit.schema import Schema
 
-__all__ = ["SOURCE_FILE", "open_dataset", "peek_schema", "require_same_source", "source_state"]
+__all__ = ["SOURCE_FILE", "Peek", "open_dataset", "peek", "require_same_source", "source_state"]
 
 SOURCE_FILE = "source.json"
 """What the files of the data were like when a run directory was begun."""
@@ -49,14 +50,33 @@ def open_dataset(config: DatasetConfig, work: Path) -> Dataset:
     )
 
 
-def peek_schema(config: DatasetConfig) -> tuple[Schema, int | None]:
-    """Return the columns and, where it is cheap to know, the number of rows; write nothing."""
+@dataclass(frozen=True)
+class Peek:
+    """What can be known of a data set without reading its rows.
+
+    Parameters
+    ----------
+    schema
+        The columns.
+    rows
+        Number of rows; None where it takes a pass over the data.
+    partitions
+        Number of files, large ones counted by their parts.
+    """
+
+    schema: Schema
+    rows: int | None
+    partitions: int
+
+
+def peek(config: DatasetConfig) -> Peek:
+    """Look at the data set that a configuration names; write nothing."""
     if config.kind == "synthetic":
-        assert config.synthetic is not None
-        schema = preset_of(config.synthetic).schema(config.synthetic)
-        return schema, config.synthetic.rows
+        spec = config.synthetic
+        assert spec is not None
+        return Peek(preset_of(spec).schema(spec), spec.rows, spec.num_files)
     dataset = open_dataset(config, Path())
-    return dataset.schema, dataset.num_rows()
+    return Peek(dataset.schema, dataset.num_rows(), len(list(dataset.scan_partitions())))
 
 
 def require_same_source(folder: Path, found: Any, *, overwrite: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -33,33 +33,90 @@ class Backward:
 
     def plan(self, frame: pl.LazyFrame, dialect: Dialect) -> pl.LazyFrame:
         """Return the plan for a frame with some of the output columns, and any others."""
-        graph = self.graph
-        # Every column is kept aside first, since names of one step may be those of others.
-        aside = {name: scratch(f"inverse_{i}") for i, name in enumerate(frame.collect_schema())}
-        frame = frame.with_columns(pl.col(name).alias(kept) for name, kept in aside.items())
+        names = list(frame.collect_schema())
+        ways = [self._way(number, name) for number, name in enumerate(names)]
+        # Every column is kept aside, since names of one operator may be those of another.
+        frame = frame.select(pl.col(way.name).alias(way.places[0]) for way in ways)
+        for node in reversed(self.graph.order):
+            passing = [way for way in ways if way.chain and way.chain[0][0] is node]
+            while passing:
+                together, passing = _with_distinct_names(passing)
+                frame = self._through(node, together, frame, dialect)
         results: dict[str, str] = {}
-        for name, kept in aside.items():
-            known = name in graph.output_schema
-            chain, raw = (_invertible_chain(graph, name) if known else None) or ([], [name])
-            places = [kept]
-            for node, before, after in chain:
-                inputs = graph.inputs(node).select(before)
-                state = self.states.get(node, NO_STATE)
-                frame = frame.with_columns(pl.col(kept).alias(after))
-                frame = node.operator.inverse(frame, inputs, state, dialect)
-                places = [kept, *(f"{kept}_{index}" for index in range(1, len(before)))]
-                frame = frame.with_columns(
-                    pl.col(column).alias(place)
-                    for column, place in zip(before, places, strict=True)
-                )
-            for column, place in zip(raw, places, strict=True):
+        for way in ways:
+            for column, place in zip(way.raw, way.places, strict=True):
                 if column in results:
                     raise SchemaError(
-                        f"'{name}' would come back as '{column}', and so does another column; "
+                        f"'{way.name}' would come back as '{column}', and so does another column; "
                         "leave one of them out"
                     )
                 results[column] = place
-        return frame.select(pl.col(kept).alias(raw) for raw, kept in results.items())
+        return frame.select(pl.col(place).alias(raw) for raw, place in results.items())
+
+    def _way(self, number: int, name: str) -> _Way:
+        place = scratch(f"inverse_{number}")
+        found = None
+        if name in self.graph.output_schema:
+            found = _invertible_chain(self.graph, name)
+        chain, raw = found or ([], [name])
+        return _Way(name, list(chain), raw, [place])
+
+    def _through(
+        self, node: Applied, ways: Sequence[_Way], frame: pl.LazyFrame, dialect: Dialect
+    ) -> pl.LazyFrame:
+        """Take columns back through one operator, all at once: a plan should not be deep."""
+        state = self.states.get(node, NO_STATE)
+        steps = [way.chain.pop(0) for way in ways]
+        before = [column for _, columns, _ in steps for column in columns]
+        frame = frame.with_columns(
+            pl.col(way.places[0]).alias(after)
+            for way, (_, _, after) in zip(ways, steps, strict=True)
+        )
+        inputs = self.graph.inputs(node).select(before)
+        frame = node.operator.inverse(frame, inputs, state, dialect)
+        moves = []
+        for way, (_, columns, _) in zip(ways, steps, strict=True):
+            place = way.places[0]
+            way.places = [place, *(f"{place}_{index}" for index in range(1, len(columns)))]
+            moves += [
+                pl.col(column).alias(kept) for column, kept in zip(columns, way.places, strict=True)
+            ]
+        return frame.with_columns(moves)
+
+
+@dataclass
+class _Way:
+    """The way of one column back to the data.
+
+    Parameters
+    ----------
+    name
+        The column.
+    chain
+        The operators that it still has to pass, with names before and after them.
+    raw
+        The columns of the data that it comes back as.
+    places
+        Where it is kept.
+    """
+
+    name: str
+    chain: list[tuple[Applied, list[str], str]]
+    raw: list[str]
+    places: list[str]
+
+
+def _with_distinct_names(ways: Sequence[_Way]) -> tuple[list[_Way], list[_Way]]:
+    """Return ways that can pass an operator together, and the others."""
+    taken: set[str] = set()
+    together: list[_Way] = []
+    others: list[_Way] = []
+    for way in ways:
+        _, before, after = way.chain[0]
+        names = {*before, after}
+        (others if names & taken else together).append(way)
+        taken |= names
+    return together, others
 
 
 def _invertible_chain(

@@ -7,15 +7,19 @@ shapes, never at values.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import polars as pl
 
 from merlinkit.engine.cudf_dialect import CudfDialect
+from merlinkit.errors import MerlinkitError
 from merlinkit.ops.base import Operator, State
 from merlinkit.schema import Schema
-from merlinkit.workflow.compile import compile_plan, resolve
-from merlinkit.workflow.graph import Node
+from merlinkit.workflow.backward import Backward
+from merlinkit.workflow.compile import BUCKET, Graph, Route, resolve
+from merlinkit.workflow.graph import Applied, Node
+from merlinkit.workflow.program import Program
 
 __all__ = ["CudfPlan", "cudf_plans"]
 
@@ -49,7 +53,7 @@ class CudfPlan:
 def cudf_plans(
     output: Node, data: Schema, states: Mapping[Node, State], rows: int = 1_000
 ) -> list[CudfPlan]:
-    """Return the plans of fit and transform of a graph.
+    """Return the plans of fit, update, transform and inverse of a graph.
 
     Parameters
     ----------
@@ -62,46 +66,91 @@ def cudf_plans(
     rows
         Rows of the frames that the plans are built over.
     """
-    plans: list[CudfPlan] = []
     frame = null_frame(data, rows)
     graph = resolve(output, data, states)
+    plans: list[CudfPlan] = []
     for node in graph.order:
-        inputs = graph.inputs(node)
-        if not node.operator.needs_fit(inputs):
-            continue
-        dialect = CudfDialect(rows)
-        source = compile_plan(graph, frame, states, dialect, until=node)
-        step = f"fit {node.operator!r} on {', '.join(inputs.names)}"
-        statistics = node.operator.statistics(source, inputs, dialect)
-        together = bool(graph.route(node).boundaries)
-        for name, plan in statistics.items():
-            reason = BUCKET_REASON if together else None
-            plans.append(CudfPlan(step, f"statistics of '{name}'", plan, reason))
-        gathered = {
-            name: null_frame(Schema.from_polars(plan.collect_schema()), rows)
-            for name, plan in statistics.items()
-        }
-        finalized = node.operator.finalize(gathered, inputs, dialect)
-        merged = node.operator.merge(gathered, gathered)
-        for name, plan in {**finalized.values, **finalized.tables}.items():
-            plans.append(CudfPlan(step, f"state of '{name}'", plan, DISTINCT_REASON))
-        for name, plan in merged.items():
-            plans.append(CudfPlan(step, f"merge of '{name}'", plan, DISTINCT_REASON))
-    reason = BUCKET_REASON if graph.route().boundaries else None
+        if node.operator.needs_fit(graph.inputs(node)):
+            plans += _fit_plans(graph, node, frame, states, rows)
     differs = any(
         type(node.operator).transform_training is not Operator.transform_training
         for node in graph.order
     )
+    dialect = CudfDialect(rows)
     for training in (False, True) if differs else (False,):
-        dialect = CudfDialect(rows)
-        plan = compile_plan(graph, frame, states, dialect, training=training)
         detail = "rows to train on" if training else "rows"
+        dialect = CudfDialect(rows)
+        plan, together = _steps(graph, graph.route(), frame, states, dialect, training)
+        plans += [CudfPlan("transform", f"{detail}, {step}", part) for step, part in together]
+        reason = BUCKET_REASON if together else None
         plans.append(CudfPlan("transform", detail, plan, reason))
+    if any(node.operator.invertible for node in graph.order):
+        with suppress(MerlinkitError):  # where two columns would come back as one
+            back = Backward(graph, states).plan(null_frame(graph.output_schema, rows), dialect)
+            plans.append(CudfPlan("inverse", "rows", back))
     for part in dialect.list_plans:
         plans.append(CudfPlan("transform", f"elements of '{part.column}'", part.plan))
     for gap in dialect.engine_steps:
         plans.append(CudfPlan(gap, "", None, GAP_REASON))
     return plans
+
+
+def _fit_plans(
+    graph: Graph, node: Applied, frame: pl.LazyFrame, states: Mapping[Node, State], rows: int
+) -> list[CudfPlan]:
+    """Return the plans by which an operator learns, and learns more."""
+    inputs = graph.inputs(node)
+    operator = node.operator
+    dialect = CudfDialect(rows)
+    step = f"fit {operator!r} on {', '.join(inputs.names)}"
+    source, together = _steps(graph, graph.route(node), frame, states, dialect, True)
+    plans = [CudfPlan(step, detail, plan) for detail, plan in together]
+    statistics = operator.statistics(source, inputs, dialect)
+    for name, plan in statistics.items():
+        reason = BUCKET_REASON if together else None
+        plans.append(CudfPlan(step, f"statistics of '{name}'", plan, reason))
+    gathered = _nulls_like(statistics, rows)
+    learned: dict[str, dict[str, pl.LazyFrame]] = {"merge": operator.merge(gathered, gathered)}
+    further = operator.refine(gathered, [dict.fromkeys(gathered, rows)])
+    if further is not None:
+        learned["another pass"] = further
+    finalized = operator.finalize(gathered, inputs, dialect)
+    learned["state"] = {**finalized.values, **finalized.tables}
+    if node in states:
+        with suppress(MerlinkitError):  # of operators that cannot be updated
+            updated = operator.update(states[node], gathered, inputs, dialect)
+            learned["update"] = {**updated.values, **updated.tables}
+    for detail, made in learned.items():
+        for name, plan in made.items():
+            plans.append(CudfPlan(step, f"{detail} of '{name}'", plan, DISTINCT_REASON))
+    return plans
+
+
+def _steps(
+    graph: Graph,
+    route: Route,
+    frame: pl.LazyFrame,
+    states: Mapping[Node, State],
+    dialect: CudfDialect,
+    training: bool,
+) -> tuple[pl.LazyFrame, list[tuple[str, pl.LazyFrame]]]:
+    """Return the plan of the last step, and those by which rows are brought together before."""
+    program = Program(graph, route, states, training)
+    together: list[tuple[str, pl.LazyFrame]] = []
+    for index in range(program.steps - 1):
+        plan = program.step(index, frame, dialect, buckets=7)
+        together.append((f"rows brought together, step {index + 1}", plan))
+        schema = Schema.from_polars(plan.drop(BUCKET).collect_schema())
+        frame = null_frame(schema, dialect.rows)
+    last = program.last if together else program.plan
+    return last(frame, dialect), together
+
+
+def _nulls_like(plans: Mapping[str, pl.LazyFrame], rows: int) -> dict[str, pl.LazyFrame]:
+    return {
+        name: null_frame(Schema.from_polars(plan.collect_schema()), rows)
+        for name, plan in plans.items()
+    }
 
 
 def null_frame(schema: Schema, rows: int) -> pl.LazyFrame:

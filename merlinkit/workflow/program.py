@@ -25,7 +25,7 @@ from merlinkit.workflow.compile import BUCKET, Graph, Route, compile_stretch
 from merlinkit.workflow.graph import Node
 from merlinkit.workflow.pieces import Piece
 
-__all__ = ["BUCKET_ROWS", "Program", "bring_together"]
+__all__ = ["BUCKET_ROWS", "Program", "bring_together", "buckets_for"]
 
 BUCKET_ROWS = 2_000_000
 """Rows of a bucket, about: what operators on groups of rows hold in memory at a time."""
@@ -122,7 +122,7 @@ def bring_together(
     counted = engine.run(
         Task(f"counting the rows of {piece.name}", partial(_count, piece)) for piece in pieces
     )
-    buckets = max(1, -(-sum(counted) // BUCKET_ROWS))
+    buckets = buckets_for(sum(counted))
     if buckets == 1:
         return None
     for index in range(program.value.steps - 1):
@@ -139,6 +139,11 @@ def bring_together(
             pass
         pieces = [_bucket(folders, number, buckets, name) for number in range(buckets)]
     return list(pieces)
+
+
+def buckets_for(rows: int) -> int:
+    """Return into how many buckets so many rows are brought together."""
+    return max(1, -(-rows // BUCKET_ROWS))
 
 
 def _count(piece: Piece, engine: LocalEngine) -> int:

@@ -26,7 +26,7 @@ from merlinkit.errors import RunDirError
 from merlinkit.schema import JSONValue, Schema
 from merlinkit.workflow.backward import Backward
 from merlinkit.workflow.part_records import PartRecords
-from merlinkit.workflow.pieces import Piece, file_pieces
+from merlinkit.workflow.pieces import Piece, small_pieces
 from merlinkit.workflow.program import Program, bring_together
 
 __all__ = ["Transformed"]
@@ -183,12 +183,12 @@ class Transformed:
     def _pieces(
         self, program: Shared[Program | Backward], folder: Path, engine: Engine
     ) -> tuple[list[Piece], bool]:
-        """Return what is transformed on its own: files, or buckets, which the last step takes."""
-        files = file_pieces(self._rows)
+        """Return what is transformed on its own: partitions, or buckets for the last step."""
+        parts = small_pieces(self._rows)
         if isinstance(program.value, Backward) or program.value.steps == 1:
-            return files, False
+            return parts, False
         buckets = bring_together(
-            cast("Shared[Program]", program), files, folder / _TOGETHER, engine, self._rows.name
+            cast("Shared[Program]", program), parts, folder / _TOGETHER, engine, self._rows.name
         )
         if buckets is not None:
             return buckets, True

@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 from merlinkit.cli.conf_dir import conf_dir
 from merlinkit.errors import ConfigError, DataError
 from merlinkit.pipeline.config import DatasetConfig, read_config
-from merlinkit.pipeline.source import peek_schema
+from merlinkit.pipeline.source import peek
 
 
 def configured(path: Path, *overrides: str) -> DatasetConfig:
@@ -28,8 +28,9 @@ def test_columns_that_a_file_lacks_are_an_error_or_null(tmp_path: Path) -> None:
     pl.DataFrame({"x": [1], "y": [2]}).write_parquet(tmp_path / "a.parquet")
     pl.DataFrame({"x": [1]}).write_parquet(tmp_path / "b.parquet")
     with pytest.raises(DataError, match=r"column 'y' is missing in .*b\.parquet"):
-        peek_schema(configured(tmp_path))
-    schema, rows = peek_schema(configured(tmp_path, "dataset.missing_columns='null'"))
+        peek(configured(tmp_path))
+    found = peek(configured(tmp_path, "dataset.missing_columns='null'"))
+    schema, rows = found.schema, found.rows
     assert (schema.names, rows) == (["x", "y"], 2)
     with pytest.raises(ConfigError, match=r"dataset\.missing_columns is 'skip', error or null"):
         configured(tmp_path, "dataset.missing_columns=skip")
@@ -37,7 +38,7 @@ def test_columns_that_a_file_lacks_are_an_error_or_null(tmp_path: Path) -> None:
 
 def test_nested_values_are_columns(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"id": 1, "user": {"address": {"city": "Rome"}}}\n')
-    schema, _ = peek_schema(configured(tmp_path, "dataset.fields={city: user.address.city}"))
+    schema = peek(configured(tmp_path, "dataset.fields={city: user.address.city}")).schema
     assert dict(schema.to_polars()) == {"id": pl.Int64, "city": pl.String}
     with pytest.raises(ConfigError, match=r"dataset\.fields"):
         configured(tmp_path, "dataset.fields=[city]")

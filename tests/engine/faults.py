@@ -33,7 +33,7 @@ class Deadly:
         marks.mkdir(exist_ok=True)
         self._deadly = partial(kill, process, times, marks)
 
-    def scan_files(self) -> Iterator[tuple[str, pl.LazyFrame]]:
+    def scan_partitions(self) -> Iterator[tuple[str, pl.LazyFrame]]:
         for index, (name, frame) in enumerate(self._data.scan_files()):
             if index == self._file:
                 schema = frame.collect_schema()
@@ -41,4 +41,4 @@ class Deadly:
             yield name, frame
 
     def scan(self) -> pl.LazyFrame:
-        return pl.concat([frame for _, frame in self.scan_files()])
+        return pl.concat([frame for _, frame in self.scan_partitions()])

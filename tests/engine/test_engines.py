@@ -7,6 +7,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from merlinkit import Dataset, Workflow, ops
+from merlinkit.data import row_ranges
 from merlinkit.data.csv_options import CsvOptions
 from merlinkit.data.splits import SPLITS
 from merlinkit.data.splits.base import PARTS
@@ -96,6 +97,26 @@ def test_no_row_is_left_before_rows_are_brought_together(engine, tmp_path, monke
     manifest = workflow.transform(frame[:3], engine).to_parquet(tmp_path / "out")
     assert manifest.rows == 0
     assert pl.read_parquet(tmp_path / "out" / "*.parquet").columns == ["n_lag_1", "user"]
+
+
+def test_a_large_file_is_several_partitions(engine, tmp_path, monkeypatch):
+    monkeypatch.setattr(row_ranges, "PARTITION_ROWS", 100)
+    frame = pl.DataFrame({"n": range(1_000), "s": [f"v{n % 13}" for n in range(1_000)]})
+    (tmp_path / "in").mkdir()
+    frame.write_parquet(tmp_path / "in" / "large.parquet", row_group_size=70)
+    frame[:200].write_parquet(tmp_path / "in" / "small.parquet", row_group_size=70)
+    data = Dataset(tmp_path / "in")
+    names = [name for name, _ in data.scan_partitions()]
+    assert names[:2] == ["large (rows 0 to 140)", "large (rows 140 to 280)"]
+    # 1,000 rows in groups of 70, two of which make a partition; the last one has what is left.
+    assert len(names) == 8 + 1
+    assert names[7:] == ["large (rows 980 to 1,000)", "small"]
+    workflow = Workflow((["s"] >> ops.Categorify()) + ["n"]).fit(data, engine)
+    found = written(workflow, data, tmp_path / "out", engine)
+    assert found["n"].to_list() == [*range(1_000), *range(200)]
+    assert len(list((tmp_path / "out").glob("*.parquet"))) == 9
+    here = Workflow((["s"] >> ops.Categorify()) + ["n"]).fit_transform(data).collect()
+    assert_frame_equal(found, here)
 
 
 def test_update_and_inverse(engine, seven_files, tmp_path):

@@ -12,7 +12,7 @@ from merlinkit.cli.conf_dir import conf_dir
 from merlinkit.pipeline.config import read_config
 from merlinkit.pipeline.plan_view import prove_steps
 from merlinkit.pipeline.preflight import check_against_data
-from merlinkit.pipeline.source import peek_schema
+from merlinkit.pipeline.source import peek
 
 # What each choice needs besides itself to be complete.
 NEEDS = {
@@ -51,14 +51,14 @@ def test_every_choice_is_valid(choice):
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_defaults_of_each_data_set_fit_it(dataset):
     config = configuration(f"dataset={dataset}")
-    schema, _ = peek_schema(config.dataset)
+    schema = peek(config.dataset).schema
     check_against_data(config, schema, needs_target=True)
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_plans_of_each_data_set_run_on_cudf(dataset):
     config = configuration(f"dataset={dataset}")
-    schema, _ = peek_schema(config.dataset)
+    schema = peek(config.dataset).schema
     steps = prove_steps(config, schema)
     assert any(item.step == "transform" for item, _, _ in steps)
     for item, verdict, fine in steps:

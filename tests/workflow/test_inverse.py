@@ -83,3 +83,21 @@ def test_logarithms_give_whole_numbers_back_as_far_as_float32_goes():
     assert back.schema == large.schema
     assert not back.equals(large)
     assert back["n"].to_list() == pytest.approx(large["n"].to_list(), rel=2e-6)
+
+
+def test_columns_that_share_a_vocabulary_come_back_one_by_one():
+    logs = pl.DataFrame({"from": ["a", "b", None], "to": ["b", "c", "a"]})
+    workflow = Workflow([["from", "to"]] >> ops.Categorify()).fit(logs)
+    encoded = workflow.transform(logs).collect()
+    assert workflow.inverse_transform(encoded).collect().equals(logs)
+    assert workflow.inverse_transform(encoded.select("to")).collect().equals(logs.select("to"))
+
+
+def test_one_column_that_comes_out_twice_comes_back_once():
+    logs = pl.DataFrame({"item": ["a", "b", "a"]})
+    ids = ["item"] >> ops.Categorify()
+    workflow = Workflow((ids >> ops.Rename(name="x")) + (ids >> ops.Rename(name="y"))).fit(logs)
+    encoded = workflow.transform(logs).collect()
+    assert workflow.inverse_transform(encoded.select("y")).collect().equals(logs)
+    with pytest.raises(SchemaError, match="'y' would come back as 'item', and so does another"):
+        workflow.inverse_transform(encoded).collect()
