@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,10 @@ def explain(
             continue
         if keys is None:
             keys = [*_keys(conf, user_conf, good_choices), *groups]
-        problems.append(f"{match[1]} is not a setting.{_near(match[1], keys)}")
+        problems.append(
+            _of_another_choice(match[1], conf, user_conf, groups)
+            or f"{match[1]} is not a setting.{_near(match[1], keys)}"
+        )
     if not problems:
         problems.append(" ".join(str(error).split()))
     return ConfigError(problems)
@@ -100,6 +103,19 @@ def _unreadable(item: str, why: str) -> str:
         listed = shlex.quote(f"{key}=[{value}]")
         more = f"; for a list write {listed}, and for a run with each of them add -m"
     return f"{item}: characters such as spaces, commas and brackets need quotes: {quoted}{more}"
+
+
+def _of_another_choice(
+    key: str, conf: Path, user_conf: Path | None, groups: Mapping[str, set[str]]
+) -> str | None:
+    """Say which other choices of its group have a key, None if none has."""
+    group = key.partition(".")[0]
+    having = [
+        f"{group}={choice}"
+        for choice in sorted(groups.get(group, ()))
+        if key in _keys(conf, user_conf, [f"{group}={choice}"])
+    ]
+    return f"{key} goes with {' or '.join(having)}" if having else None
 
 
 def _near(key: str, keys: list[str]) -> str:

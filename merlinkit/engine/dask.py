@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -33,6 +34,8 @@ from merlinkit.errors import EngineError
 __all__ = ["DaskEngine"]
 
 Result = TypeVar("Result")
+
+_LOOK_SECONDS = 2.0
 
 LARGEST_TASK = 32 * 2**20
 """Bytes of a task; one that is larger holds rows, which belong into files."""
@@ -98,7 +101,9 @@ class DaskEngine:
         """Number of workers, and addresses of scheduler and dashboard."""
         dashboard = self._cluster.dashboard
         seen = f", dashboard at {dashboard}" if dashboard else ""
-        return f"{self.workers} Dask workers of the scheduler at {self._cluster.address}{seen}"
+        count = f"{self.workers} Dask worker{'s' if self.workers != 1 else ''}"
+        ours = "started here" if self.options.is_started_here else "of a cluster"
+        return f"{count} {ours}, scheduler at {self._cluster.address}{seen}"
 
     def require_visible(self, paths: Sequence[Path]) -> None:
         """Raise `EngineError` unless all workers see these files and folders."""
@@ -170,7 +175,7 @@ class DaskEngine:
         from distributed.comm.core import CommClosedError
 
         try:
-            packed = future.result()
+            packed = self._wait(label, future)
         except KilledWorker as error:
             said = self._cluster.last_words()
             raise EngineError(
@@ -188,6 +193,25 @@ class DaskEngine:
         self.bytes_received += len(packed)
         # Made by a worker of ours just now.
         return cloudpickle.loads(packed)
+
+    def _wait(self, label: str, future: Any) -> bytes:
+        """Return the result of a task; raise when there has been no worker for long."""
+        alone_since: float | None = None
+        while True:
+            try:
+                return bytes(future.result(timeout=_LOOK_SECONDS))
+            except TimeoutError:
+                if future.done() or self._cluster.workers():
+                    alone_since = None
+                    continue
+            now = time.monotonic()
+            alone_since = alone_since or now
+            if now - alone_since > self.options.timeout:
+                raise EngineError(
+                    f"{label}: the scheduler at {self._cluster.address} has had no workers for "
+                    f"{self.options.timeout:g} s; start some again, and call the same command: "
+                    "what was finished is kept"
+                )
 
     def _cancel(self, futures: list[Any]) -> None:
         try:

@@ -112,6 +112,11 @@ def _start(distributed: Any, options: DaskOptions) -> Cluster:
         # Polars makes its pool of threads when it is imported.
         "distributed.nanny.pre-spawn-environ.POLARS_MAX_THREADS": threads,
         "distributed.worker.daemon": True,
+        # Dask holds none of our rows, so it has nothing to spill, and a worker that it paused would
+        # wait for memory that nobody frees. One that takes too much is ended, and its task retried.
+        "distributed.worker.memory.target": False,
+        "distributed.worker.memory.spill": False,
+        "distributed.worker.memory.pause": False,
         "logging.distributed": "critical",
     }
     with dask.config.set(settings):

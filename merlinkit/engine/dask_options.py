@@ -10,9 +10,11 @@ from merlinkit.errors import ParameterError
 
 __all__ = ["DaskOptions"]
 
-_MEMORY = re.compile(r"\d+(\.\d+)?\s*([kMGT]i?)?B", re.IGNORECASE)
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([kMGT]?)(i?)B", re.IGNORECASE)
 _ADDRESS = re.compile(r"(tcp|tls|ucxx?|ws|wss|inproc)://\S+")
 _MOST_WORKERS = 4
+LEAST_MEMORY = 500_000_000
+"""Bytes of a worker; one with less is ended before it has done anything."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,11 @@ class DaskOptions:
             raise ParameterError(
                 f"memory_limit is {self.memory_limit!r}, a size such as 4GB or 512MiB expected"
             )
+        if self.memory_limit is not None and _bytes_in(self.memory_limit) < LEAST_MEMORY:
+            raise ParameterError(
+                f"memory_limit is {self.memory_limit!r}; a worker needs at least "
+                f"{LEAST_MEMORY // 10**6}MB, more than half of which is what it imports"
+            )
         if not isinstance(self.dashboard, bool):
             raise ParameterError(f"dashboard is {self.dashboard!r}, true or false expected")
         timeout = self.timeout
@@ -113,6 +120,15 @@ class DaskOptions:
     def threads_each(self) -> int:
         """Return how many threads Polars has in each process that is started."""
         return self.threads or max(1, _cores() // self.processes())
+
+
+def _bytes_in(size: str) -> float:
+    found = _MEMORY.fullmatch(size.strip())
+    assert found is not None
+    number, letter, binary = found.groups()
+    power = 1 + "kmgt".index(letter.lower()) if letter else 0
+    unit: int = (1024 if binary else 1000) ** power
+    return float(number) * unit
 
 
 def _cores() -> int:

@@ -168,7 +168,8 @@ def require_cudf_polars() -> None:
         )
     try:
         found: str = importlib.import_module("cudf_polars").__version__
-    except (ImportError, OSError) as error:
+    except (ImportError, OSError, RuntimeError) as error:
+        # Of RuntimeError is what it says of a library of CUDA that is not there.
         raise PlanError(
             f"cudf-polars is installed and cannot be imported: {error}; "
             "install the releases that fit each other: pip install 'merlinkit[plan]'"

@@ -61,10 +61,12 @@ class Table:
         self.frame = frame
         self.rows = rows
         self._lookups: dict[tuple[str, str], Lookup] = {}
+        self.kept_by: object = None
+        """What removes the file when nothing holds the table any more; None for files of others."""
 
     def __getstate__(self) -> dict[str, object]:
         # Whoever gets it reads the table itself.
-        return {**self.__dict__, "_lookups": {}}
+        return {**self.__dict__, "_lookups": {}, "kept_by": None}
 
     def lookup(self, key: str, value: str) -> Lookup:
         """Return the pairs of two columns in which neither is null, for `Dialect.lookup`.

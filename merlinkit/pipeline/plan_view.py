@@ -48,8 +48,7 @@ def show_plan(raw: Mapping[str, Any], console: Console) -> None:
     say = console.print
     size = "unknown number of" if rows is None else f"{rows:,}"
     say(
-        f"data: {config.dataset.name}, {size} rows in {found.partitions:,} partitions, "
-        f"{len(data)} columns",
+        f"data: {config.dataset.name}, {size} rows in {_partitions(found)}, {len(data)} columns",
         style="bold",
     )
     say(f"split: {config.split!r}", markup=False, highlight=False)
@@ -94,7 +93,7 @@ def _show_passes(config: RunConfig, found: Peek, console: Console) -> None:
     where = ""
     if config.engine.name == "dask":
         where = ", as many at once as there are workers"
-    written = f"{found.partitions:,} partitions"
+    written = _partitions(found)
     if graph.route().boundaries and found.rows is not None:
         written = f"{buckets_for(found.rows):,} buckets"
     lines.append(
@@ -103,6 +102,10 @@ def _show_passes(config: RunConfig, found: Peek, console: Console) -> None:
     )
     for line in lines:
         console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _partitions(found: Peek) -> str:
+    return "1 partition" if found.partitions == 1 else f"{found.partitions:,} partitions"
 
 
 def _gathering(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -31,6 +28,7 @@ from merlinkit.workflow.graph import (
 )
 from merlinkit.workflow.program import Program
 from merlinkit.workflow.saving import load_workflow, save_workflow
+from merlinkit.workflow.temporary_folder import TemporaryFolder
 from merlinkit.workflow.transformed import Transformed
 
 __all__ = ["Workflow"]
@@ -165,16 +163,17 @@ class Workflow:
         known: Mapping[Node, State] | None = None,
     ) -> dict[Node, State]:
         """Return what the operators learn; see `fit_states`."""
-        if work_dir is None and engine.workers > 1:
+        temporary = None
+        if work_dir is None and engine.name != "cpu":
             # What several processes learn has to be where each of them finds it.
-            work_dir = tempfile.mkdtemp(prefix="merlinkit-")
-            weakref.finalize(self, shutil.rmtree, work_dir, ignore_errors=True)
+            temporary = TemporaryFolder()
+            work_dir = temporary.path
         folder = None if work_dir is None else Path(work_dir)
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             engine.require_visible([folder])
         try:
-            return fit_states(
+            states = fit_states(
                 self.output,
                 schema,
                 rows,
@@ -186,6 +185,10 @@ class Workflow:
             )
         except pl.exceptions.PolarsError as error:
             raise data_error(f"{rows.name} cannot be fitted on", error) from error
+        for state in states.values():
+            for table in state.tables.values():
+                table.kept_by = temporary
+        return states
 
     # -- apply --------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -161,7 +162,7 @@ def test_interrupted(tmp_path):
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            if line.startswith("2 Dask workers"):
+            if line.startswith("2 Dask workers started here"):
                 break
         family = psutil.Process(process.pid).children(recursive=True)
         assert len(family) >= 2
@@ -200,7 +201,7 @@ def test_a_scheduler_that_runs_already_is_left_as_it_is(dask_engine, tmp_path, c
         code = main([*arguments, where, f"run_dir={tmp_path}/{number}"])
         text = capsys.readouterr().err
         assert code == 0, text
-        assert f"2 Dask workers of the scheduler at {address}" in text
+        assert f"2 Dask workers of a cluster, scheduler at {address}" in text
     assert dask_engine.workers == 2
     assert dask_engine.collect([pl.LazyFrame({"a": [1]})])[0].item() == 1
 
@@ -235,6 +236,8 @@ def test_a_cluster_that_cannot_be_had(overrides, message, tmp_path, monkeypatch,
 
 def test_options_of_a_cluster_do_not_go_with_another_engine(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    assert main(["etl", "dataset=synthetic", "engine.workers=2"]) == 2
+    assert "engine.workers goes with engine=dask" in capsys.readouterr().err
     assert main(["etl", "dataset=synthetic", "+engine.workers=2"]) == 2
     assert "engine.workers goes with engine=dask" in capsys.readouterr().err
 
@@ -290,6 +293,34 @@ def test_rows_in_memory_do_not_travel(dask_engine):
         Workflow(["x"] >> ops.Normalize()).fit(frame, dask_engine)
 
 
+def test_results_outlive_their_workflow(dask_engine, data, tmp_path):
+    """What workers learned is there as long as something needs it, and no longer."""
+    result = Workflow(["item"] >> ops.Categorify()).fit_transform(data, dask_engine)
+    other = Workflow(["item", "ts"] >> ops.Categorify()).fit(data, dask_engine).remove_inputs("ts")
+    folders = [
+        Path(table.kept_by.path)
+        for workflow in (result._program, other)
+        for state in workflow.states.values()
+        for table in state.tables.values()
+    ]
+    assert result.collect().height == other.transform(data, dask_engine).collect().height == 240
+    assert all(folder.is_dir() for folder in folders)
+    del result, other
+    gc.collect()
+    assert not any(folder.exists() for folder in folders)
+
+
+def test_workers_that_are_all_gone(tmp_path):
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster:
+        options = DaskOptions(scheduler=cluster.scheduler_address, timeout=1)
+        with DaskEngine(options) as engine:
+            cluster.scale(0)
+            with pytest.raises(EngineError, match="has had no workers for 1 s; start some again"):
+                engine.collect([pl.LazyFrame({"a": [1]})])
+
+
 def test_results_come_in_the_order_of_the_tasks(dask_engine):
     tasks = [Task(str(n), lambda engine, n=n: (n, engine.name)) for n in range(20)]
     assert list(dask_engine.run(tasks)) == [(n, "cpu") for n in range(20)]
@@ -304,6 +335,8 @@ def test_results_come_in_the_order_of_the_tasks(dask_engine):
         ({"dashboard": "yes"}, "dashboard is 'yes'"),
         ({"scheduler": "tcp://a:1", "scheduler_file": "b"}, "both given"),
         ({"memory_limit": 4}, "memory_limit is 4"),
+        ({"memory_limit": "50MB"}, "a worker needs at least 500MB"),
+        ({"memory_limit": "0.4 GiB"}, "a worker needs at least 500MB"),
     ],
 )
 def test_options_that_are_not_possible(options, message):
