@@ -126,7 +126,7 @@ def _convert(
     dataset = shared.value
     here = engine.name == "cpu" or not dataset.needs_cpu
     runner = engine if here else CpuEngine()
-    with data_errors():
+    with data_errors(f"{name} cannot be converted"):
         files = write_part(dataset.scan_file(index), folder, name, runner, output)
     return files, dataset.malformed
 

@@ -15,7 +15,10 @@ import polars as pl
 
 from merlinkit.errors import DataError, RunDirError
 
-__all__ = ["as_data_error", "data_error", "data_errors", "folder_errors"]
+__all__ = ["POLARS_ERRORS", "as_data_error", "data_error", "data_errors", "folder_errors"]
+
+POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What Polars raises: errors, and panics, which damaged files can cause and `Exception` is not."""
 
 _MARK = f"exception: {DataError.__name__}: "
 _CONTEXT = "\n\nThis error occurred with the following context stack"
@@ -27,7 +30,7 @@ def as_data_error(error: BaseException) -> DataError | None:
     return DataError(message.partition(_CONTEXT)[0]) if found else None
 
 
-def data_error(what: str, error: pl.exceptions.PolarsError) -> DataError:
+def data_error(what: str, error: BaseException) -> DataError:
     """Return what a reader found wrong with the data, or else what Polars says, as `DataError`.
 
     Parameters
@@ -38,7 +41,10 @@ def data_error(what: str, error: pl.exceptions.PolarsError) -> DataError:
         What Polars raised.
     """
     found = as_data_error(error)
-    return found or DataError(f"{what}: {str(error).partition(chr(10))[0]}")
+    said = str(error).partition(chr(10))[0]
+    if isinstance(error, pl.exceptions.PanicException):
+        said = f"Polars gave up on it, most often since a file is damaged ({said})"
+    return found or DataError(f"{what}: {said}")
 
 
 @contextmanager
@@ -54,8 +60,14 @@ def folder_errors(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def data_errors() -> Iterator[None]:
-    """Raise what readers found wrong with the data as `DataError`; other errors pass through.
+def data_errors(what: str | None = None) -> Iterator[None]:
+    """Raise what readers found wrong with the data as `DataError`.
+
+    Parameters
+    ----------
+    what
+        What was being done, for anything else that Polars says of the data. With None that passes
+        through.
 
     Examples
     --------
@@ -66,7 +78,9 @@ def data_errors() -> Iterator[None]:
     """
     try:
         yield
-    except pl.exceptions.PolarsError as error:
+    except POLARS_ERRORS as error:
+        if what is not None:
+            raise data_error(what, error) from error
         found = as_data_error(error)
         if found is None:
             raise

@@ -36,6 +36,8 @@ __all__ = ["DaskEngine"]
 Result = TypeVar("Result")
 
 _LOOK_SECONDS = 2.0
+_POLL_SECONDS = 0.02
+_GIVE_UP_SECONDS = 60.0
 
 LARGEST_TASK = 32 * 2**20
 """Bytes of a task; one that is larger holds rows, which belong into files."""
@@ -144,10 +146,10 @@ class DaskEngine:
                 result: Result = self._receive(label, future)
                 sent[index] = (label, None)
                 yield result
-        finally:
+        except BaseException as error:
             waiting = [future for _, future in sent if future is not None]
-            if waiting:
-                self._cancel(waiting)
+            self._cancel(waiting, wait=not isinstance(error, KeyboardInterrupt))
+            raise
 
     def _send(self, task: Task[Any]) -> Any:
         import cloudpickle
@@ -159,6 +161,8 @@ class DaskEngine:
                 "scheduler of the cluster; write the frame to parquet, on storage that all workers "
                 "see, and give its path instead"
             )
+        if self._cluster.client.status == "closed":
+            raise EngineError("the engine is closed; make another one")
         self.bytes_sent += len(payload)
         return self._cluster.client.submit(
             _do,
@@ -213,10 +217,19 @@ class DaskEngine:
                     "what was finished is kept"
                 )
 
-    def _cancel(self, futures: list[Any]) -> None:
+    def _cancel(self, futures: list[Any], *, wait: bool) -> None:
+        """Give tasks up; if told so, wait until none of them runs, and so writes, any more."""
+        client = self._cluster.client
+        keys = {future.key for future in futures}
         try:
-            self._cluster.client.cancel(futures, force=True)
-        except Exception:  # nothing is left to be cancelled where there is no cluster any more
+            client.cancel(futures, force=True)
+            until = time.monotonic() + _GIVE_UP_SECONDS
+            while wait and time.monotonic() < until:
+                running = client.run(_running, on_error="ignore").values()
+                if keys.isdisjoint(key for some in running for key in some):
+                    break
+                time.sleep(_POLL_SECONDS)
+        except Exception:  # nothing is left to be given up where there is no cluster any more
             return
 
     def close(self) -> None:
@@ -244,8 +257,17 @@ def _do(payload: bytes, output: ParquetOutput, folder: str) -> bytes:
     if str(Path.cwd()) != folder and Path(folder).is_dir():
         os.chdir(folder)
     work = cloudpickle.loads(payload)
-    packed: bytes = cloudpickle.dumps(work(_local_engine(output)))
+    try:
+        packed: bytes = cloudpickle.dumps(work(_local_engine(output)))
+    except pl.exceptions.PanicException as error:
+        # As it is no `Exception`, it would end the thread that the worker does tasks in.
+        raise pl.exceptions.ComputeError(f"Polars gave up: {error}") from None
     return packed
+
+
+def _running(dask_worker: Any) -> list[str]:
+    """Return the tasks that a worker is busy with, those that were given up among them."""
+    return [task.key for task in dask_worker.state.executing]
 
 
 def _collect(plan: pl.LazyFrame, engine: LocalEngine) -> pl.DataFrame:

@@ -6,11 +6,18 @@ import importlib.metadata
 import importlib.util
 import json
 import logging
+import multiprocessing
 import os
 import platform
+import shutil
+import signal
 import socket
-from collections.abc import Callable, Sequence
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +29,10 @@ __all__ = ["Cluster", "open_cluster", "require_same_versions", "require_visible"
 ATTEMPTS = 3
 """A task that so many workers died of is not tried again."""
 
+_GUARD = (
+    'In a script, put the work under `if __name__ == "__main__":`, since each process that '
+    "engine=dask starts imports the script again"
+)
 _PACKAGES = ("merlinkit", "polars", "distributed")
 
 
@@ -37,11 +48,14 @@ class Cluster:
         The ``LocalCluster``; None for one that ran already.
     dashboard
         Address of the dashboard of a cluster that we started, None if it has none.
+    folder
+        Folder of the processes that we started, None if there are none.
     """
 
     client: Any
     started: Any | None
     dashboard: str | None = None
+    folder: Path | None = None
 
     @property
     def address(self) -> str:
@@ -70,6 +84,8 @@ class Cluster:
         finally:
             if self.started is not None:
                 self.started.close(timeout=10)
+            if self.folder is not None:
+                shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def open_cluster(options: DaskOptions) -> Cluster:
@@ -88,6 +104,10 @@ def open_cluster(options: DaskOptions) -> Cluster:
             f"engine=dask needs Dask, and {error.name} is not installed: pip install "
             "'merlinkit[dask]'"
         ) from None
+    # What workers and schedulers say when they are lost is part of our own messages.
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     start = _start if options.is_started_here else _connect
     cluster = start(distributed, options)
     try:
@@ -111,7 +131,6 @@ def _start(distributed: Any, options: DaskOptions) -> Cluster:
         "distributed.scheduler.allowed-failures": ATTEMPTS - 1,
         # Polars makes its pool of threads when it is imported.
         "distributed.nanny.pre-spawn-environ.POLARS_MAX_THREADS": threads,
-        "distributed.worker.daemon": True,
         # Dask holds none of our rows, so it has nothing to spill, and a worker that it paused would
         # wait for memory that nobody frees. One that takes too much is ended, and its task retried.
         "distributed.worker.memory.target": False,
@@ -119,7 +138,11 @@ def _start(distributed: Any, options: DaskOptions) -> Cluster:
         "distributed.worker.memory.pause": False,
         "logging.distributed": "critical",
     }
-    with dask.config.set(settings):
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        # In a process that is just being started, and imports the script that starts it.
+        raise EngineError(_GUARD)
+    folder = tempfile.mkdtemp(prefix="merlinkit-dask-")
+    with dask.config.set(settings), _start_errors(), _interrupts_deferred():
         started = distributed.LocalCluster(
             n_workers=options.processes(),
             threads_per_worker=1,
@@ -129,9 +152,8 @@ def _start(distributed: Any, options: DaskOptions) -> Cluster:
             # The scheduler answers questions of health there, with a dashboard or without.
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": options.dashboard},
-            # What workers say when they are lost is part of our own message.
             silence_logs=logging.CRITICAL,
-            preload=["merlinkit.engine.dask_worker"],
+            local_directory=folder,
             env={"POLARS_MAX_THREADS": threads, "DASK_LOGGING__DISTRIBUTED": "critical"},
         )
         try:
@@ -139,7 +161,45 @@ def _start(distributed: Any, options: DaskOptions) -> Cluster:
         except BaseException:
             started.close()
             raise
-    return Cluster(client, started, started.dashboard_link if options.dashboard else None)
+    return Cluster(
+        client, started, started.dashboard_link if options.dashboard else None, Path(folder)
+    )
+
+
+@contextmanager
+def _start_errors() -> Iterator[None]:
+    """Say what most often keeps processes from starting."""
+    try:
+        yield
+    except (RuntimeError, OSError, TimeoutError) as error:
+        raise EngineError(
+            f"the processes of engine=dask cannot be started ({str(error).splitlines()[0]}). "
+            f"{_GUARD}"
+        ) from error
+
+
+@contextmanager
+def _interrupts_deferred() -> Iterator[None]:
+    """Let Ctrl-C wait until processes are started, and never reach them: the client ends them.
+
+    What is started half way cannot be ended in order. A thread and a process begin with the blocked
+    signals of the thread that starts them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    # It unblocks the signal in the thread that starts it, so it is started before.
+    resource_tracker.ensure_running()
+    waiting: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, before)
+    if waiting:
+        raise KeyboardInterrupt
 
 
 def _connect(distributed: Any, options: DaskOptions) -> Cluster:
@@ -209,7 +269,8 @@ def require_visible(cluster: Cluster, paths: Sequence[Path]) -> None:
     ours = socket.gethostname()
     for path in wanted:
         for worker, found in _ask(cluster, os.path.exists, path).items():
-            if found is not True:
+            # A worker that is just being replaced cannot answer.
+            if found is False:
                 raise EngineError(
                     f"worker {worker} does not see {path}, which is on {ours}; data and run_dir "
                     "must be on storage that the client and all workers see under the same name"

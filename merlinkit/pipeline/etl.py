@@ -86,7 +86,7 @@ def run_etl(
     write_json(run.path / SOURCE_FILE, source)
     with config.engine.open() as engine:
         if engine.where:
-            reporter.note(engine.where)
+            reporter.note(f"{engine.where}; memory is shown of this process alone")
         with reporter.stage("ingest", f"ingest {config.dataset.name}") as notes:
             rows = _ingest(config, run, engine, reporter, opened)
             notes.rows = rows.num_rows()
@@ -252,5 +252,5 @@ def _profile(parts: Mapping[str, PartView], dataset: Dataset, folder: Path, engi
 def _profile_part(
     part: str, frame: pl.LazyFrame, schema: Schema, engine: LocalEngine
 ) -> dict[str, Any]:
-    with data_errors():
+    with data_errors(f"the {part} part cannot be profiled"):
         return build_profile({part: frame}, schema, engine)

@@ -92,7 +92,7 @@ def split_parts(
     """
     schema = dataset.schema
     split.columns(schema)
-    with data_errors():
+    with data_errors(f"{dataset.name} cannot be split"):
         fitted = split.fit(dataset.scan(), engine)
         if isinstance(fitted, _CHEAP):
             return fitted, {part: PartView(dataset, part, schema, fitted, engine) for part in PARTS}
@@ -111,7 +111,7 @@ def _write_assigned(
     for index, (name, frame) in enumerate(sources):
         path = folder / f"part-{index:05d}.parquet"
         if not path.exists():  # files appear whole or not at all
-            work = partial(_assign, split, frame, dataset.schema, path)
+            work = partial(_assign, split, name, frame, dataset.schema, path)
             tasks.append(Task(f"split {name}", work))
     for _ in engine.run(tasks):
         pass
@@ -119,7 +119,12 @@ def _write_assigned(
 
 
 def _assign(
-    split: Split, frame: pl.LazyFrame, schema: Schema, path: Path, engine: LocalEngine
+    split: Split,
+    name: str,
+    frame: pl.LazyFrame,
+    schema: Schema,
+    path: Path,
+    engine: LocalEngine,
 ) -> None:
-    with data_errors():
+    with data_errors(f"{name} cannot be split"):
         engine.sink(split.assign(frame, schema, engine.dialect), path)

@@ -43,7 +43,7 @@ _LOCK = ".lock"
 _RUN = "run.json"
 CONFIG = "config.yaml"
 _FORMAT = 1
-_PACKAGES = ("polars", "torch", "pyarrow", "numpy", "hydra-core")
+_PACKAGES = ("polars", "torch", "pyarrow", "numpy", "hydra-core", "distributed")
 
 
 def fingerprint(value: Any) -> str:

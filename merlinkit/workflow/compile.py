@@ -15,7 +15,7 @@ import polars as pl
 
 from merlinkit.engine.dialect import Dialect
 from merlinkit.errors import SchemaError
-from merlinkit.ops.base import State, scratch
+from merlinkit.ops.base import State, scratch, without_nan
 from merlinkit.schema import Schema
 from merlinkit.workflow.graph import Applied, Node, Selection, Source
 
@@ -397,7 +397,7 @@ class _WideFrame:
     def with_bucket(self, stop: int, node: Applied, buckets: int, dialect: Dialect) -> pl.LazyFrame:
         """Return the columns needed from an operator on, and the bucket by what it needs together.
 
-        The bucket is that of the hash of the first column of the key; nulls belong together too.
+        The bucket is that of the hash of the first column of the key.
         """
         key = self.graph.key(node)
         assert key is not None
@@ -405,7 +405,8 @@ class _WideFrame:
         if key:
             place = self.place[key[0]]
             dtype = self.frame.collect_schema()[place]
-            hashed = dialect.hash64(pl.col(place), dtype).fill_null(0)
+            # NaN is null to operators, and nulls belong together too.
+            hashed = dialect.hash64(without_nan(pl.col(place), dtype), dtype).fill_null(0)
             bucket = (hashed % buckets).cast(pl.Int32)
         needed = dict.fromkeys(
             place for source, place in self.place.items() if self.last_use.get(source, -1) >= stop

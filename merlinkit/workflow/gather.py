@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from merlinkit.data.failures import data_error
+from merlinkit.data.failures import POLARS_ERRORS, data_error
 from merlinkit.engine.base import LocalEngine
 from merlinkit.engine.shared import Shared
 from merlinkit.ops.base import Finalized, State, Statistics, Table
@@ -84,7 +84,7 @@ def gather(
         try:
             plans = node.operator.statistics(level.source(number, frame), inputs, engine.dialect)
             out.append(_tables(plans, node, engine, folder, str(number)))
-        except pl.exceptions.PolarsError as error:
+        except POLARS_ERRORS as error:
             raise data_error(f"{piece.name} cannot be fitted on", error) from error
     return out
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from merlinkit.atomic import atomic_folder
-from merlinkit.data.failures import data_error
+from merlinkit.data.failures import POLARS_ERRORS, data_error
 from merlinkit.engine.base import Engine, LocalEngine
 from merlinkit.engine.dialect import Dialect
 from merlinkit.engine.shared import Shared
@@ -149,7 +149,7 @@ def buckets_for(rows: int) -> int:
 def _count(piece: Piece, engine: LocalEngine) -> int:
     try:
         return int(engine.collect([piece.frame.select(pl.len())])[0].item())
-    except pl.exceptions.PolarsError as error:
+    except POLARS_ERRORS as error:
         raise data_error(f"{piece.name} cannot be read", error) from error
 
 
@@ -167,7 +167,7 @@ def _write_buckets(
         try:
             engine.sink_by(plan, BUCKET, temporary)
             nothing = plan.head(0).drop(BUCKET).collect_schema().to_frame()
-        except pl.exceptions.PolarsError as error:
+        except POLARS_ERRORS as error:
             raise data_error(f"{piece.name} cannot be transformed", error) from error
         # So that a bucket without rows has columns.
         nothing.write_parquet(temporary / _NO_ROWS)

@@ -13,7 +13,7 @@ import polars as pl
 
 from merlinkit.atomic import atomic_folder, resumable_folder
 from merlinkit.data.coerce import RowSource
-from merlinkit.data.failures import data_error, folder_errors
+from merlinkit.data.failures import POLARS_ERRORS, data_error, folder_errors
 from merlinkit.data.hive import check_partitions
 from merlinkit.data.manifest import MANIFEST, FileEntry, Manifest, file_sha256
 from merlinkit.data.part_files import write_part
@@ -71,7 +71,7 @@ class Transformed:
         try:
             with opened(self._engine) as engine:
                 return engine.collect([self.lazy()])[0]
-        except pl.exceptions.PolarsError as error:
+        except POLARS_ERRORS as error:
             raise data_error("the data cannot be transformed", error) from error
 
     def to_parquet(
@@ -232,7 +232,7 @@ def _write_piece(
         else:
             plan = steps.plan(piece.frame, engine.dialect)
         written = write_part(plan, records.folder, f"part-{index:05d}", engine, output)
-    except pl.exceptions.PolarsError as error:
+    except POLARS_ERRORS as error:
         raise data_error(f"{piece.name} cannot be transformed", error) from error
     records.write(index, written)
     return written

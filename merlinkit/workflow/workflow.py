@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from merlinkit.data.coerce import DatasetLike, RowSource, as_rows
-from merlinkit.data.failures import data_error
+from merlinkit.data.failures import POLARS_ERRORS, data_error
 from merlinkit.dtypes import dtype_name
 from merlinkit.engine.base import Engine
 from merlinkit.engine.select import dialect_of, opened
@@ -183,7 +183,7 @@ class Workflow:
                 inputs=inputs,
                 known=known,
             )
-        except pl.exceptions.PolarsError as error:
+        except POLARS_ERRORS as error:
             raise data_error(f"{rows.name} cannot be fitted on", error) from error
         for state in states.values():
             for table in state.tables.values():

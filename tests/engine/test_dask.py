@@ -22,7 +22,7 @@ from merlinkit.engine import dask_cluster
 from merlinkit.engine.dask import DaskEngine
 from merlinkit.engine.dask_options import DaskOptions
 from merlinkit.engine.task import Task
-from merlinkit.errors import EngineError, ParameterError
+from merlinkit.errors import DataError, EngineError, ParameterError
 from merlinkit.workflow import program
 from tests.engine.faults import Deadly
 from tests.ops.test_sequences import events
@@ -96,6 +96,40 @@ def test_a_partition_that_kills_three_workers_ends_the_run(data, dask_engine, tm
     assert workflow.transform(data, dask_engine).collect().height == 240
 
 
+def test_a_worker_that_was_lost_while_nothing_happened(data, dask_engine, tmp_path):
+    workflow = Workflow(["item"] >> ops.Categorify()).fit(data)
+    pids = dask_engine.cluster.client.run(os.getpid)
+    os.kill(next(iter(pids.values())), signal.SIGKILL)
+    workflow.transform(data, dask_engine).to_parquet(tmp_path / "out")
+    assert Manifest.load(tmp_path / "out").rows == 240
+
+
+def test_nobody_writes_any_more_after_a_failure(dask_engine, tmp_path):
+    """Tasks of other files still run when one fails; what they write must not come too late."""
+    (tmp_path / "in").mkdir()
+    for index in range(6):
+        events(20_000, seed=index).write_parquet(tmp_path / "in" / f"{index}.parquet")
+    data = Dataset(tmp_path / "in")
+    workflow = Workflow(["item", "price", "ts"]).fit(data)
+    (tmp_path / "in" / "0.parquet").write_bytes(b"PAR1 and nothing else PAR1")
+    with pytest.raises(DataError, match="0 cannot be transformed"):
+        workflow.transform(data, dask_engine).to_parquet(tmp_path / "out", rows_per_file=500)
+    before = sorted(tmp_path.iterdir())
+    assert all(dask_engine.cluster.client.run(_nothing_runs).values())
+    assert sorted(tmp_path.iterdir()) == before == [tmp_path / "in"]
+
+
+def _nothing_runs(dask_worker):
+    return not dask_worker.state.executing
+
+
+def test_a_closed_engine():
+    engine = DaskEngine(DaskOptions(workers=1))
+    engine.close()
+    with pytest.raises(EngineError, match="the engine is closed"):
+        engine.collect([pl.LazyFrame({"a": [1]})])
+
+
 # -- a client that dies -----------------------------------------------------------------------
 
 CLIENT = """
@@ -150,8 +184,9 @@ def test_a_client_that_dies_keeps_the_files_that_were_finished(file, data, tmp_p
     assert checksums[0] == checksums[1]
 
 
-def test_interrupted(tmp_path):
-    """Ctrl-C reaches all processes of a terminal; afterwards all are gone."""
+@pytest.mark.parametrize("at_once", [True, False])
+def test_interrupted(at_once, tmp_path):
+    """Ctrl-C reaches all processes of a terminal, even those being started; all are gone then."""
     arguments = ["etl", "dataset=synthetic", "dataset.rows=4000000", "dataset.files=8"]
     command = [
         *[sys.executable, "-m", "merlinkit", *arguments],
@@ -161,11 +196,17 @@ def test_interrupted(tmp_path):
         command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         assert process.stderr is not None
-        for line in process.stderr:
-            if line.startswith("2 Dask workers started here"):
-                break
-        family = psutil.Process(process.pid).children(recursive=True)
-        assert len(family) >= 2
+        family = []
+        if at_once:
+            # As soon as a process is being started.
+            while not family:
+                family = psutil.Process(process.pid).children(recursive=True)
+        else:
+            for line in process.stderr:
+                if line.startswith("2 Dask workers started here"):
+                    break
+            family = psutil.Process(process.pid).children(recursive=True)
+            assert len(family) >= 2
         os.killpg(process.pid, signal.SIGINT)
         text = process.stderr.read()
     assert process.returncode == 130
@@ -273,6 +314,22 @@ def test_storage_that_workers_do_not_see(dask_engine, tmp_path):
     dask_engine.require_visible([tmp_path])
     with pytest.raises(EngineError, match="does not see .*/elsewhere, which is on"):
         dask_engine.require_visible([tmp_path / "elsewhere"])
+
+
+def test_a_script_that_workers_would_run_again(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("from merlinkit.engine.dask import DaskEngine\nDaskEngine().close()\n")
+    paths = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
+    result = subprocess.run(
+        [sys.executable, script],
+        env={**os.environ, "PYTHONPATH": paths},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert result.returncode == 1
+    last = result.stderr.strip().splitlines()[-1]
+    assert "EngineError" in last
+    assert 'put the work under `if __name__ == "__main__":`' in last
 
 
 def test_no_worker(tmp_path):

@@ -52,6 +52,86 @@ def seven_files(tmp_path):
     return Dataset(tmp_path / "in")
 
 
+MORE_GRAPHS = {
+    "lags by two keys": lambda: (
+        (["ts"] >> ops.Lag("user", ["ts", "item"]))
+        + (["ts"] >> ops.Rename(name="t") >> ops.Lag("kind", ["t", "item"]))
+        + ["user"]
+    ),
+    "a lag of a lag by another key": lambda: (
+        ["ts"]
+        >> ops.DifferenceLag("user", ["ts", "item"])
+        >> ops.FillMissing(0)
+        >> ops.DifferenceLag("kind", ["ts_difference_lag_1", "item"])
+        >> ops.FillMissing(0)
+        >> ops.Normalize()
+    ),
+    "k-core, then lags of what is left": lambda: (
+        (["user", "kind"] >> ops.KCore("user", "kind", 9, 9) >> ops.Categorify())
+        + (["ts"] >> ops.DifferenceLag("user", ["ts", "item"]))
+    ),
+    "filter on a lag": lambda: (
+        ["ts"] >> ops.DifferenceLag("user", ["ts", "item"]) >> ops.Filter("ts_difference_lag_1 > 2")
+    ),
+    "lists beside a lag": lambda: (
+        (["tags"] >> ops.Categorify())
+        + (["ts"] >> ops.Lag("user", ["ts", "item"]))
+        + (["tags"] >> ops.Rename(name="raw tags"))
+    ),
+    "a key that is encoded in place": lambda: (
+        (["user"] >> ops.Categorify())
+        + (["ts"] >> ops.Lag("user", ["ts", "item"]))
+        + (["user"] >> ops.Rename(name="0:user"))
+    ),
+    "statistics by a key of lagged columns": lambda: (
+        (
+            ["ts"]
+            >> ops.DifferenceLag("user", ["ts", "item"])
+            >> ops.FillMissing(0)
+            >> ops.Clip(0, 9)
+            >> ops.Bucketize([2, 5], null_bucket=True)
+            >> ops.Categorify()
+        )
+        + ["user"]
+    ),
+}
+
+
+@pytest.fixture
+def listed_files(tmp_path):
+    """Events with lists and null keys, in files of row groups of 20."""
+    frame = events(300, seed=5).with_row_index("n")
+    frame = frame.with_columns(
+        user=pl.when(pl.col("n") % 11 != 0).then("user"),
+        tags=pl.when(pl.col("n") % 7 != 0).then(
+            pl.concat_list(pl.col("n") % 3, pl.col("n") % 5).list.head(pl.col("n") % 4)
+        ),
+        ts=pl.col("ts").fill_null(0),
+        kind=pl.col("n") * 7 % 6,
+    ).drop("n")
+    (tmp_path / "lists").mkdir()
+    for index in range(3):
+        path = tmp_path / "lists" / f"{index}.parquet"
+        frame[100 * index : 100 * (index + 1)].write_parquet(path, row_group_size=20)
+    return Dataset(tmp_path / "lists")
+
+
+@pytest.mark.parametrize("graph", MORE_GRAPHS.values(), ids=MORE_GRAPHS.keys())
+def test_any_chain_of_steps(graph, listed_files, engine, tmp_path, monkeypatch):
+    """One plan over all rows on one side; partitions, buckets and several steps on the other."""
+    one = Workflow(graph()).fit(listed_files)
+    expected = one.transform(listed_files, training=True).collect()
+    monkeypatch.setattr(program, "BUCKET_ROWS", 40)
+    monkeypatch.setattr(row_ranges, "PARTITION_ROWS", 40)
+    many = Workflow(graph()).fit(listed_files, engine, work_dir=tmp_path / "work")
+    found = written(many, listed_files, tmp_path / "out", engine)
+    assert_frame_equal(found, expected, check_row_order=False)
+    assert many.output_schema == one.output_schema
+    many.save(tmp_path / "saved", engine)
+    again = written(Workflow.load(tmp_path / "saved"), listed_files, tmp_path / "again", engine)
+    assert_frame_equal(found, again)
+
+
 def written(workflow, data, folder, engine) -> pl.DataFrame:
     manifest = workflow.transform(data, engine, training=True).to_parquet(folder)
     return pl.read_parquet([folder / entry.name for entry in manifest.files])
@@ -87,6 +167,17 @@ def test_rows_of_a_bucket_are_in_the_order_of_the_data(engine, tmp_path, monkeyp
         assert pl.read_parquet(path)["n"].is_sorted()
     later = found.filter(pl.col("n") >= 7)
     assert (later["n"] - later["n_lag_1"]).unique().to_list() == [7]
+
+
+def test_null_and_nan_are_one_key_in_buckets_too(engine, tmp_path, monkeypatch):
+    monkeypatch.setattr(program, "BUCKET_ROWS", 2)
+    nan = float("nan")
+    frame = pl.DataFrame({"key": [None, nan, 1.0, None, nan, 1.0], "n": [1, 2, 3, 4, 5, 6]})
+    frame.write_parquet(tmp_path / "in.parquet")
+    workflow = Workflow(["key", "n"] >> ops.Groupby("key", {"n": ["count", "sum"]}))
+    data = Dataset(tmp_path / "in.parquet")
+    found = written(workflow.fit(data, engine), data, tmp_path / "out", engine)
+    assert sorted(found.rows(), key=str) == [(1.0, 2, 9), (None, 4, 12)]
 
 
 def test_no_row_is_left_before_rows_are_brought_together(engine, tmp_path, monkeypatch):
@@ -172,6 +263,14 @@ def test_what_is_wrong_with_the_data_is_said_as_on_one_machine(engine, tmp_path)
     (tmp_path / "b.csv").write_text("a,b\n1,x\n2,y,z\n")
     with pytest.raises(DataError, match=r"b\.csv.*line 3"):
         as_parquet(Dataset(str(tmp_path / "*.csv")), tmp_path / "work", engine)
+    for name in ("a", "b"):
+        events(5_000, seed=1).write_parquet(tmp_path / f"{name}.parquet", compression="lz4")
+    with (tmp_path / "b.parquet").open("r+b") as file:
+        file.seek(200)
+        file.write(b"\x55" * 3_000)
+    data = Dataset(str(tmp_path / "*.parquet"))
+    with pytest.raises(DataError, match="b cannot be split: "):
+        split_parts(data, SPLITS["random"](0.1, 0.1), engine, tmp_path / "damaged", "same")
     frame = pl.DataFrame({"x": [1.0, float("inf")]})
     with pytest.raises(DataError, match="column 'x' holds infinite values"):
         Workflow(["x"] >> ops.Normalize()).fit(frame, engine)

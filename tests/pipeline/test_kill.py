@@ -82,6 +82,8 @@ def reference(tmp_path_factory):
     return content(folder), int(printed.split("moments")[1])
 
 
+MOMENTS_OF_A_CLIENT = 40
+
 RANDOM = random.Random(20_261_206)
 
 
@@ -101,6 +103,22 @@ def test_etl_killed_at_a_moment(share, after, reference, tmp_path):
     assert content(tmp_path / "out") == expected
     for left in (".tmp-*", ".partial-*", "_parts", "_made_from", "work"):
         assert not list((tmp_path / "out").rglob(left))
+
+
+@pytest.mark.parametrize(("share", "after"), [(0.2, True), (0.5, False), (0.8, True)])
+def test_client_of_workers_killed_at_a_moment(share, after, reference, tmp_path):
+    """The same, where the client of a cluster is killed and its workers with it."""
+    pytest.importorskip("distributed")
+    expected, _ = reference
+    workers = ["engine=dask", "engine.workers=1", "engine.threads=1"]
+    arguments = [*ETL, f"run_dir={tmp_path / 'out'}"]
+    # Some of the moments are in the worker here.
+    code, _ = call([*arguments, *workers], round(share * MOMENTS_OF_A_CLIENT), after)
+    assert code == -signal.SIGKILL
+    assert_no_false_completeness(tmp_path)
+    code, _ = call([*arguments, *workers])
+    assert code == 0
+    assert content(tmp_path / "out") == expected
 
 
 def files_of(folder: Path) -> dict[int, int]:
