@@ -148,7 +148,8 @@ class DaskEngine:
                 yield result
         except BaseException as error:
             waiting = [future for _, future in sent if future is not None]
-            self._cancel(waiting, wait=not isinstance(error, KeyboardInterrupt))
+            if waiting:
+                self._cancel(waiting, wait=not isinstance(error, KeyboardInterrupt))
             raise
 
     def _send(self, task: Task[Any]) -> Any:
@@ -159,7 +160,8 @@ class DaskEngine:
             raise EngineError(
                 f"{task.label} would send {len(payload) / 2**20:,.0f} MiB of rows through the "
                 "scheduler of the cluster; write the frame to parquet, on storage that all workers "
-                "see, and give its path instead"
+                "see, and give its path instead. If it is what a workflow learned in memory, fit "
+                "it with work_dir=..., or save and load it"
             )
         if self._cluster.client.status == "closed":
             raise EngineError("the engine is closed; make another one")
@@ -188,7 +190,7 @@ class DaskEngine:
                 "(engine.memory_limit, or fewer engine.workers), or cut the data into smaller files"
                 + (f". The workers' last words:\n{said}" if said else "")
             ) from None
-        except (CancelledError, CommClosedError, TimeoutError) as error:
+        except (CancelledError, CommClosedError) as error:
             raise EngineError(
                 f"{label}: the scheduler at {self._cluster.address} is gone "
                 f"({type(error).__name__}); start it again, and call the same command: what was "
@@ -205,7 +207,9 @@ class DaskEngine:
             try:
                 return bytes(future.result(timeout=_LOOK_SECONDS))
             except TimeoutError:
-                if future.done() or self._cluster.workers():
+                if future.done():
+                    return bytes(future.result())
+                if self._cluster.workers():
                     alone_since = None
                     continue
             now = time.monotonic()

@@ -91,6 +91,8 @@ def run_etl(
             rows = _ingest(config, run, engine, reporter, opened)
             notes.rows = rows.num_rows()
         _split_fit_transform(config, rows, run, engine, reporter, made_from)
+    # Half of the work may have been done with what a file was like before.
+    require_same_source(run.path, source_state(config.dataset, opened), overwrite=False)
     run.finish_stage("etl", made_from, {"rows": notes.rows})
     # What the next stages need is complete; the rest could only grow stale.
     _remove(run.work)

@@ -124,5 +124,12 @@ def source_state(config: DatasetConfig, dataset: Dataset | None) -> Any:
     if dataset is None:
         assert config.synthetic is not None
         return config.synthetic.to_dict()
-    stats = [(str(path), path.stat()) for path in dataset.files]
-    return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
+    return [[str(path), *_state(path)] for path in dataset.files]
+
+
+def _state(path: Path) -> tuple[int | None, int | None]:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None, None
+    return stat.st_size, stat.st_mtime_ns

@@ -23,6 +23,7 @@ from merlinkit.engine.dask import DaskEngine
 from merlinkit.engine.dask_options import DaskOptions
 from merlinkit.engine.task import Task
 from merlinkit.errors import DataError, EngineError, ParameterError
+from merlinkit.pipeline import etl
 from merlinkit.workflow import program
 from tests.engine.faults import Deadly
 from tests.ops.test_sequences import events
@@ -424,4 +425,16 @@ def test_a_file_that_changed_since_the_run_began_is_named(tmp_path, monkeypatch,
         str(tmp_path) + "/", ""
     )
     assert main([*arguments, "overwrite=true"]) == 0
-    assert Manifest.load(tmp_path / "out" / "data" / "train").rows == 150
+    # Also while the work goes on.
+    profile = etl.build_profile
+
+    def changing(*given):
+        logs[:40].write_parquet("b.parquet")
+        return profile(*given)
+
+    with monkeypatch.context() as context:
+        context.setattr(etl, "build_profile", changing)
+        assert main([*arguments, "seed=3", "overwrite=true"]) == 2
+    assert "b.parquet changed" in capsys.readouterr().err
+    assert main([*arguments, "overwrite=true"]) == 0
+    assert Manifest.load(tmp_path / "out" / "data" / "train").rows == 140
