@@ -141,29 +141,31 @@ def _start(distributed: Any, options: DaskOptions) -> Cluster:
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         # In a process that is just being started, and imports the script that starts it.
         raise EngineError(_GUARD)
-    folder = tempfile.mkdtemp(prefix="merlinkit-dask-")
-    with dask.config.set(settings), _start_errors(), _interrupts_deferred():
-        started = distributed.LocalCluster(
-            n_workers=options.processes(),
-            threads_per_worker=1,
-            processes=True,
-            memory_limit=options.memory_limit or "auto",
-            host="127.0.0.1",
-            # The scheduler answers questions of health there, with a dashboard or without.
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": options.dashboard},
-            silence_logs=logging.CRITICAL,
-            local_directory=folder,
-            env={"POLARS_MAX_THREADS": threads, "DASK_LOGGING__DISTRIBUTED": "critical"},
-        )
-        try:
-            client = distributed.Client(started, set_as_default=False)
-        except BaseException:
-            started.close()
-            raise
-    return Cluster(
-        client, started, started.dashboard_link if options.dashboard else None, Path(folder)
-    )
+    folder = Path(tempfile.mkdtemp(prefix="merlinkit-dask-"))
+    started = None
+    try:
+        with dask.config.set(settings), _start_errors(), _interrupts_deferred():
+            started = distributed.LocalCluster(
+                n_workers=options.processes(),
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=options.memory_limit or "auto",
+                host="127.0.0.1",
+                # The scheduler answers questions of health there, with a dashboard or without.
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": options.dashboard},
+                silence_logs=logging.CRITICAL,
+                local_directory=str(folder),
+                env={"POLARS_MAX_THREADS": threads, "DASK_LOGGING__DISTRIBUTED": "critical"},
+            )
+        client = distributed.Client(started, set_as_default=False)
+    except BaseException:
+        if started is not None:
+            started.close(timeout=10)
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    dashboard = started.dashboard_link if options.dashboard else None
+    return Cluster(client, started, dashboard, folder)
 
 
 @contextmanager
